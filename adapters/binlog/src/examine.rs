@@ -2,18 +2,18 @@ use std::time::Duration;
 
 use claimstream_domain::{Finding, Severity};
 use futures::StreamExt;
-use tokio::time::timeout;
 
-use crate::{connection::Connection, place::BinlogPlace, trouble::Trouble};
+use crate::{
+    connection::Connection, deadline::Deadline, place::BinlogPlace, tokio_timer::TokioTimer, trouble::Trouble,
+};
 
 impl BinlogPlace {
     /// Whether the log can be read, for a self-check: connects, asks for the log as a relay would, and waits for its first event.
     ///
     /// It answers within a few seconds, and never with a failure: without the log, relays look by themselves.
     pub async fn examine(&self) -> Finding {
-        let examined = timeout(PATIENCE, self.begun()).await;
-        let examined =
-            examined.unwrap_or_else(|_| Err(Trouble::Passing("the server does not answer".into())));
+        let examined = Deadline::after(PATIENCE, &TokioTimer::shared()).within(self.begun()).await;
+        let examined = examined.unwrap_or_else(|| Err(Trouble::Passing("the server does not answer".into())));
         let (severity, detail) = match examined {
             Ok(read) => (read.severity(), read.described(self)),
             Err(

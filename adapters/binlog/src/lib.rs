@@ -11,6 +11,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod connection;
+mod deadline;
 mod encryption;
 mod examine;
 mod listeners;
@@ -21,6 +22,7 @@ mod retry;
 mod standing;
 mod statement;
 mod tail;
+mod tokio_timer;
 mod trouble;
 mod wakeup;
 

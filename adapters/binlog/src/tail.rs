@@ -1,12 +1,13 @@
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
 use claimstream_domain::QueueName;
+use claimstream_ports::Timer;
 use futures::{FutureExt, StreamExt};
 use mysql_async::{BinlogStream, Error};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::{
     connection::Connection,
+    deadline::Deadline,
     listeners::Listeners,
     news::News,
     place::BinlogPlace,
@@ -20,6 +21,7 @@ use crate::{
 pub(crate) struct Tail {
     place: BinlogPlace,
     listeners: Arc<Listeners>,
+    timer: Arc<dyn Timer>,
     /// How far the log was read, also by a connection that has ended.
     reading: Option<Reading>,
     standing: Standing,
@@ -31,41 +33,42 @@ impl Tail {
     /// A server that misses two heartbeats is gone.
     const SILENCE: Duration = Duration::from_secs(3 * Connection::HEARTBEAT);
 
-    pub(crate) fn new(place: BinlogPlace, listeners: Arc<Listeners>) -> Self {
-        Self { place, listeners, reading: None, standing: Standing::default() }
+    pub(crate) fn new(place: BinlogPlace, listeners: Arc<Listeners>, timer: Arc<dyn Timer>) -> Self {
+        Self { place, listeners, timer, reading: None, standing: Standing::default() }
     }
 
     pub(crate) async fn run(mut self) {
         let mut retry = Retry::new(self.place.refused_for());
         loop {
-            let begun = Instant::now();
+            let begun = self.timer.now();
             // The driver panics at some events that are damaged.
             let read = AssertUnwindSafe(self.read()).catch_unwind().await;
             let trouble =
                 read.unwrap_or_else(|_| Trouble::Unreadable("the driver cannot read an event".into()));
             self.note(&trouble);
-            sleep(retry.after(&trouble, begun.elapsed())).await;
+            self.timer.sleep(retry.after(&trouble, self.timer.now().saturating_sub(begun))).await;
         }
     }
 
     /// Reads on until something is wrong.
     async fn read(&mut self) -> Trouble {
-        let mut events = match timeout(Self::PATIENCE, self.begin()).await {
-            Ok(Ok(events)) => events,
-            Ok(Err(trouble)) => return trouble,
-            Err(_) => return Trouble::Passing("the server does not answer".into()),
+        let timer = Arc::clone(&self.timer);
+        let mut events = match Deadline::after(Self::PATIENCE, &timer).within(self.begin()).await {
+            Some(Ok(events)) => events,
+            Some(Err(trouble)) => return trouble,
+            None => return Trouble::Passing("the server does not answer".into()),
         };
         let (mut is_new, mut second_look) = (true, SecondLook::default());
-        let mut lasts = pin!(sleep(Retry::STEADY));
+        let mut lasts = pin!(timer.sleep(Retry::STEADY));
         let mut has_lasted = false;
         loop {
             tokio::select! {
-                event = timeout(Self::SILENCE, events.next()) => {
+                event = async { Deadline::after(Self::SILENCE, &timer).within(events.next()).await } => {
                     let event = match event {
-                        Ok(Some(Ok(event))) => event,
-                        Ok(Some(Err(error))) => return self.trouble_with_event(&error),
-                        Ok(None) => return Trouble::Passing("the server has ended the log".into()),
-                        Err(_) => return Trouble::Passing("the server is silent".into()),
+                        Some(Some(Ok(event))) => event,
+                        Some(Some(Err(error))) => return self.trouble_with_event(&error),
+                        Some(None) => return Trouble::Passing("the server has ended the log".into()),
+                        None => return Trouble::Passing("the server is silent".into()),
                     };
                     if let Some(reading) = &mut self.reading {
                         reading.note(&event);
@@ -77,7 +80,7 @@ impl Tail {
                     };
                     let concerned = self.listeners.concerned(&news);
                     self.listeners.wake(&concerned).await;
-                    second_look.add(concerned);
+                    second_look.add(concerned, &timer);
                 }
                 () = second_look.is_due(), if second_look.at.is_some() => {
                     self.listeners.wake(&second_look.take()).await;
@@ -171,23 +174,23 @@ const BY_THEMSELVES: &str = "relays look by themselves, every relay.idle_max at 
 #[derive(Default)]
 struct SecondLook {
     queues: BTreeSet<QueueName>,
-    at: Option<Instant>,
+    at: Option<Deadline>,
 }
 
 impl SecondLook {
     /// How long after an event; shorter than the wait of a relay that has found nothing.
     const AFTER: Duration = Duration::from_millis(10);
 
-    fn add(&mut self, queues: BTreeSet<QueueName>) {
+    fn add(&mut self, queues: BTreeSet<QueueName>, timer: &Arc<dyn Timer>) {
         if !queues.is_empty() {
             self.queues.extend(queues);
-            self.at.get_or_insert_with(|| Instant::now() + Self::AFTER);
+            self.at.get_or_insert_with(|| Deadline::after(Self::AFTER, timer));
         }
     }
 
     async fn is_due(&self) {
-        if let Some(at) = self.at {
-            sleep_until(at).await;
+        if let Some(at) = &self.at {
+            at.passes().await;
         }
     }
 
@@ -199,21 +202,23 @@ impl SecondLook {
 
 #[cfg(test)]
 mod tests {
+    use claimstream_ports::mock::HandTimer;
+
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn what_an_event_was_about_is_looked_at_once_more() {
+    #[test]
+    fn what_an_event_was_about_is_looked_at_once_more() {
         let [orders, mails] = ["orders", "mails"].map(|name| QueueName::new(name).unwrap());
-        let mut second_look = SecondLook::default();
-        second_look.add(BTreeSet::new());
+        let (mut second_look, hand) = (SecondLook::default(), HandTimer::default());
+        let timer: Arc<dyn Timer> = Arc::new(hand.clone());
+        second_look.add(BTreeSet::new(), &timer);
         assert!(second_look.at.is_none());
-        let begun = Instant::now();
-        second_look.add([orders.clone()].into());
-        tokio::time::advance(SecondLook::AFTER / 2).await;
-        second_look.add([mails.clone()].into());
-        second_look.is_due().await;
-        let waited = begun.elapsed();
-        assert!(waited >= SecondLook::AFTER && waited < SecondLook::AFTER * 3 / 2, "{waited:?}");
+        second_look.add([orders.clone()].into(), &timer);
+        hand.advance(SecondLook::AFTER / 2);
+        second_look.add([mails.clone()].into(), &timer);
+        assert!(second_look.is_due().now_or_never().is_none());
+        hand.advance(SecondLook::AFTER / 2);
+        assert!(second_look.is_due().now_or_never().is_some());
         assert_eq!(second_look.take(), [mails, orders].into());
         assert!(second_look.at.is_none() && second_look.take().is_empty());
     }

@@ -5,10 +5,10 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::QueueName;
-use claimstream_ports::{StoreError, Wakeup};
+use claimstream_ports::{StoreError, Timer, Wakeup};
 use tokio::task::JoinHandle;
 
-use crate::{listeners::Listeners, place::BinlogPlace, tail::Tail};
+use crate::{listeners::Listeners, place::BinlogPlace, tail::Tail, tokio_timer::TokioTimer};
 
 /// A [`Wakeup`] for relays, by whatever commit puts a message into their queues, of this process or another, in any language.
 ///
@@ -20,6 +20,7 @@ pub struct BinlogWakeup {
     place: BinlogPlace,
     listeners: Arc<Listeners>,
     waits: Arc<dyn Wakeup>,
+    timer: Arc<dyn Timer>,
     tail: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -27,14 +28,20 @@ impl BinlogWakeup {
     /// Wakes `waits` by the log at this place, which is not looked at before the first wait.
     pub fn new(place: BinlogPlace, waits: Arc<dyn Wakeup>) -> Self {
         let listeners = Arc::new(Listeners::new(Arc::clone(&waits)));
-        Self { place, listeners, waits, tail: Mutex::default() }
+        Self { place, listeners, waits, timer: TokioTimer::shared(), tail: Mutex::default() }
+    }
+
+    /// Waits for the server by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
+        self
     }
 
     /// Makes sure that somebody reads the log.
     fn read(&self) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.as_ref().is_none_or(JoinHandle::is_finished) {
-            let reading = Tail::new(self.place.clone(), Arc::clone(&self.listeners));
+            let reading = Tail::new(self.place.clone(), Arc::clone(&self.listeners), Arc::clone(&self.timer));
             *tail = Some(tokio::spawn(reading.run()));
         }
     }

@@ -1,9 +1,12 @@
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use claimstream_domain::{OrderingKey, Publication, Published};
-use tokio::time::Instant;
+use claimstream_ports::Timer;
 
-use crate::waves::{LONGEST, TOO_LATE, waves};
+use crate::{
+    deadline::Deadline,
+    waves::{LONGEST, TOO_LATE, waves},
+};
 
 /// The answers of one call of `publish`, and what may be sent meanwhile so that the order by key holds.
 ///
@@ -15,17 +18,17 @@ pub(crate) struct Answers<'a> {
     given: Vec<Option<Published>>,
     waves: std::vec::IntoIter<Vec<usize>>,
     held_up: HashSet<&'a OrderingKey>,
-    began: Instant,
+    longest: Deadline,
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn to(publications: &'a [Publication]) -> Self {
+    pub(crate) fn to(publications: &'a [Publication], timer: &Arc<dyn Timer>) -> Self {
         Self {
             publications,
             given: vec![None; publications.len()],
             waves: waves(publications).into_iter(),
             held_up: HashSet::new(),
-            began: Instant::now(),
+            longest: Deadline::after(LONGEST, timer),
         }
     }
 
@@ -52,7 +55,7 @@ impl<'a> Answers<'a> {
 
     /// Whether the call has lasted so long that it sends nothing more.
     pub(crate) fn is_late(&self) -> bool {
-        self.began.elapsed() > LONGEST
+        self.longest.has_passed()
     }
 
     /// Notes the answer to the publication at this place of the call.
@@ -85,9 +88,12 @@ const HELD_UP: &str = "it was not sent, because an earlier message of its orderi
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use claimstream_domain::{Headers, MessageId, Payload};
 
     use super::*;
+    use crate::tokio_timer::TokioTimer;
 
     fn publications(keys: &[&str]) -> Vec<Publication> {
         let publication = |key: &&str| Publication {
@@ -104,7 +110,7 @@ mod tests {
     #[test]
     fn after_one_that_is_not_confirmed_none_of_its_key_is_sent() {
         let publications = publications(&["a", "b", "c", "a", "b", "c"]);
-        let mut answers = Answers::to(&publications);
+        let mut answers = Answers::to(&publications, &TokioTimer::shared());
         assert_eq!(answers.next_wave(), Some(vec![0, 1, 2]));
         answers.give(0, Published::unconfirmed("nack"));
         answers.give(1, Published::Confirmed);
@@ -121,13 +127,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_that_has_lasted_long_sends_nothing_more() {
         let publications = publications(&["a", "a", "a", "b"]);
-        let mut answers = Answers::to(&publications);
+        let mut answers = Answers::to(&publications, &TokioTimer::shared());
         assert_eq!(answers.next_wave(), Some(vec![0, 3]));
         [0, 3].into_iter().for_each(|at| answers.give(at, Published::Confirmed));
-        tokio::time::advance(LONGEST).await;
+        let last = Duration::from_millis(1);
+        tokio::time::advance(LONGEST - last).await;
         assert_eq!(answers.next_wave(), Some(vec![1]));
         answers.give(1, Published::Confirmed);
-        tokio::time::advance(std::time::Duration::from_millis(1)).await;
+        tokio::time::advance(last).await;
         assert_eq!(answers.next_wave(), None);
         let given = answers.finish("never sent");
         assert_eq!([&given[0], &given[1], &given[3]], [&Published::Confirmed; 3]);
@@ -137,7 +144,7 @@ mod tests {
     #[test]
     fn what_was_never_sent_is_not_confirmed() {
         let publications = publications(&["", ""]);
-        let mut answers = Answers::to(&publications);
+        let mut answers = Answers::to(&publications, &TokioTimer::shared());
         let wave = answers.next_wave().unwrap();
         answers.give(0, Published::Confirmed);
         assert_eq!(answers.open(&wave), [1]);

@@ -17,6 +17,8 @@
 
 #[cfg(any(feature = "kafka", feature = "rabbitmq"))]
 mod answers;
+#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
+mod deadline;
 #[cfg(feature = "kafka")]
 pub mod kafka;
 #[cfg(feature = "nats")]
@@ -31,6 +33,8 @@ pub mod rabbitmq;
 pub mod redis_streams;
 #[cfg(any(feature = "nats", feature = "redis-streams"))]
 mod shared;
+#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
+mod tokio_timer;
 #[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq"))]
 mod waves;
 

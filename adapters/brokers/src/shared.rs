@@ -1,15 +1,22 @@
-use std::future::Future;
+use std::{
+    future::Future,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
-use tokio::{sync::Mutex, time::Instant};
+use tokio::sync::Mutex;
 
 /// What all calls use together, such as a connection: the first call that needs it makes it.
 ///
 /// Calls that come while it is being made wait for that, and have its failure as well. Otherwise each would try again for itself, one after the other.
-pub(crate) struct Shared<T, E>(Mutex<State<T, E>>);
+pub(crate) struct Shared<T, E> {
+    state: Mutex<State<T, E>>,
+    /// How many attempts have failed.
+    failures: AtomicU64,
+}
 
 struct State<T, E> {
     made: Option<T>,
-    failed: Option<(Instant, E)>,
+    failed: Option<E>,
 }
 
 impl<T: Clone, E: Clone> Shared<T, E> {
@@ -19,20 +26,22 @@ impl<T: Clone, E: Clone> Shared<T, E> {
         is_usable: impl FnOnce(&T) -> bool,
         make: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let began = Instant::now();
-        let mut state = self.0.lock().await;
+        let failures = self.failures.load(Relaxed);
+        let mut state = self.state.lock().await;
         if let Some(made) = state.made.as_ref().filter(|made| is_usable(made)) {
             return Ok(made.clone());
         }
-        if let Some((at, error)) = &state.failed
-            && *at >= began
+        // An attempt has failed since this call began.
+        if let Some(error) = &state.failed
+            && self.failures.load(Relaxed) != failures
         {
             return Err(error.clone());
         }
         match make.await {
             Ok(made) => Ok(state.made.insert(made).clone()),
             Err(error) => {
-                state.failed = Some((Instant::now(), error.clone()));
+                self.failures.fetch_add(1, Relaxed);
+                state.failed = Some(error.clone());
                 Err(error)
             }
         }
@@ -41,7 +50,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
     /// Has the next call make it anew, if this is what there is.
     #[cfg(any(test, feature = "redis-streams"))]
     pub(crate) async fn forget(&self, is_this: impl FnOnce(&T) -> bool) {
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         if state.made.as_ref().is_some_and(is_this) {
             state.made = None;
         }
@@ -50,35 +59,31 @@ impl<T: Clone, E: Clone> Shared<T, E> {
 
 impl<T, E> Default for Shared<T, E> {
     fn default() -> Self {
-        Self(Mutex::new(State { made: None, failed: None }))
+        Self { state: Mutex::new(State { made: None, failed: None }), failures: AtomicU64::new(0) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicU32, Ordering::Relaxed},
-        time::Duration,
-    };
+    use std::sync::atomic::AtomicU32;
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn calls_that_wait_share_a_failure_and_later_ones_try_again() {
         let (shared, tries) = (Shared::<u32, &str>::default(), AtomicU32::new(0));
         let call = || {
             shared.get(|_| true, async {
-                tokio::time::sleep(Duration::from_secs(2)).await;
+                // All calls have begun when the first goes on.
+                tokio::task::yield_now().await;
                 match tries.fetch_add(1, Relaxed) {
                     0 => Err("away"),
                     n => Ok(n),
                 }
             })
         };
-        let began = Instant::now();
         assert_eq!(futures::future::join_all((0..16).map(|_| call())).await, [Err("away"); 16]);
-        assert_eq!(began.elapsed(), Duration::from_secs(2));
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(tries.load(Relaxed), 1);
         assert_eq!(futures::future::join_all((0..16).map(|_| call())).await, [Ok(1); 16]);
         shared.forget(|made| *made == 7).await;
         assert_eq!(call().await, Ok(1));

@@ -1,4 +1,4 @@
-use std::{collections::HashMap, fmt, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -6,15 +6,15 @@ use claimstream_domain::{
     notification::{Recipient, SegmentPlace},
 };
 use claimstream_ports::{
-    StoreError, StoreErrorKind,
+    StoreError, StoreErrorKind, Timer,
     notification::{RecipientDirectory, SegmentPage},
 };
-use reqwest::{Method, Request, Response, StatusCode, header::CONTENT_TYPE};
+use reqwest::{Method, Request, StatusCode, header::CONTENT_TYPE};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     Endpoint, Secret,
-    http::{HttpClient, root},
+    http::{HttpAnswer, HttpClient, Unread, root},
     timeouts,
 };
 
@@ -106,12 +106,18 @@ impl HttpDirectory {
         Ok(Self { client, config })
     }
 
+    /// Waits for answers by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.client.timer = timer;
+        self
+    }
+
     async fn lookup(&self, ids: &[&String]) -> Result<Vec<Recipient>, StoreError> {
         let body = serde_json::to_vec(&Lookup { users: ids });
         let body = body.map_err(|e| self.failed(StoreErrorKind::Corrupt, &e.to_string()))?;
         let request = self.request(Method::POST, &["lookup"], &[], Some(body))?;
         let answer = self.send(request).await?;
-        match answer.status() {
+        match answer.response.status() {
             StatusCode::OK => {
                 let Found { recipients } = self.read(answer).await?;
                 recipients.into_iter().map(|person| self.user(person)).collect()
@@ -146,12 +152,12 @@ impl HttpDirectory {
         request.build().map_err(|e| self.failed(StoreErrorKind::Misconfigured, &root(&e)))
     }
 
-    async fn send(&self, request: Request) -> Result<Response, StoreError> {
+    async fn send(&self, request: Request) -> Result<HttpAnswer, StoreError> {
         let answer = self.client.send(&self.config.url, request).await;
         answer.map_err(|e| StoreError::new(StoreErrorKind::Unavailable, DIRECTORY, e.to_string()))
     }
 
-    async fn read<T: DeserializeOwned>(&self, answer: Response) -> Result<T, StoreError> {
+    async fn read<T: DeserializeOwned>(&self, answer: HttpAnswer) -> Result<T, StoreError> {
         let body = self.bytes(answer).await?;
         // The error names a place and no address.
         serde_json::from_slice(&body).map_err(|e| {
@@ -160,17 +166,14 @@ impl HttpDirectory {
         })
     }
 
-    async fn bytes(&self, mut answer: Response) -> Result<Vec<u8>, StoreError> {
-        let mut body = Vec::new();
-        let broke = |e: reqwest::Error| self.failed(StoreErrorKind::Unavailable, &root(&e));
-        while let Some(part) = answer.chunk().await.map_err(broke)? {
-            body.extend_from_slice(&part);
-            if body.len() > Self::MAX_BYTES {
+    async fn bytes(&self, answer: HttpAnswer) -> Result<Vec<u8>, StoreError> {
+        answer.read(Self::MAX_BYTES).await.map_err(|unread| match unread {
+            Unread::Broke(why) => self.failed(StoreErrorKind::Unavailable, &why),
+            Unread::TooLong => {
                 let why = format!("the answer has more than {} bytes", Self::MAX_BYTES);
-                return Err(self.failed(StoreErrorKind::Corrupt, &why));
+                self.failed(StoreErrorKind::Corrupt, &why)
             }
-        }
-        Ok(body)
+        })
     }
 
     fn user(&self, Person(person): Person) -> Result<Recipient, StoreError> {
@@ -229,7 +232,7 @@ impl RecipientDirectory for HttpDirectory {
         query.extend(from.key().map(|key| ("after", key)));
         let request = self.request(Method::GET, &["segments", segment, "members"], &query, None)?;
         let answer = self.send(request).await?;
-        match answer.status() {
+        match answer.response.status() {
             StatusCode::OK => {
                 let Members { members, next } = self.read(answer).await?;
                 let members =

@@ -5,12 +5,12 @@ use claimstream_domain::{
     Invalid,
     notification::{Template, TemplateVersion},
 };
-use claimstream_ports::{StoreError, StoreErrorKind, notification::TemplateSource};
-use reqwest::{Response, StatusCode};
+use claimstream_ports::{StoreError, StoreErrorKind, Timer, notification::TemplateSource};
+use reqwest::StatusCode;
 
 use crate::{
     Endpoint, Secret,
-    http::{HttpClient, root},
+    http::{HttpAnswer, HttpClient, Unread, root},
     timeouts,
 };
 
@@ -67,6 +67,12 @@ impl HttpTemplates {
         Ok(Self { client, config })
     }
 
+    /// Waits for answers by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.client.timer = timer;
+        self
+    }
+
     async fn get(&self, id: &str, number: &str) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
         if Template::check_id(id).is_err() {
             return Ok(None);
@@ -84,7 +90,7 @@ impl HttpTemplates {
         let answer = self.client.send(&self.config.url, request).await;
         let answer =
             answer.map_err(|e| StoreError::new(StoreErrorKind::Unavailable, TEMPLATES, e.to_string()))?;
-        match answer.status() {
+        match answer.response.status() {
             StatusCode::OK => self.read(id, answer).await.map(Some),
             StatusCode::NOT_FOUND => Ok(None),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
@@ -97,16 +103,14 @@ impl HttpTemplates {
         }
     }
 
-    async fn read(&self, id: &str, mut answer: Response) -> Result<Arc<TemplateVersion>, StoreError> {
-        let mut body = Vec::new();
-        let broke = |e: reqwest::Error| self.failed(StoreErrorKind::Unavailable, &root(&e));
-        while let Some(part) = answer.chunk().await.map_err(broke)? {
-            body.extend_from_slice(&part);
-            if body.len() > Self::MAX_BYTES {
+    async fn read(&self, id: &str, answer: HttpAnswer) -> Result<Arc<TemplateVersion>, StoreError> {
+        let body = answer.read(Self::MAX_BYTES).await.map_err(|unread| match unread {
+            Unread::Broke(why) => self.failed(StoreErrorKind::Unavailable, &why),
+            Unread::TooLong => {
                 let why = format!("the template {id:?} has more than {} bytes", Self::MAX_BYTES);
-                return Err(self.failed(StoreErrorKind::Corrupt, &why));
+                self.failed(StoreErrorKind::Corrupt, &why)
             }
-        }
+        })?;
         let version: TemplateVersion = serde_json::from_slice(&body)
             .map_err(|e| self.failed(StoreErrorKind::Corrupt, &format!("the template {id:?}: {e}")))?;
         match version.id == id {

@@ -22,6 +22,8 @@
 mod attachments;
 #[cfg(feature = "webhook")]
 mod chat;
+#[cfg(any(feature = "webhook", feature = "smtp"))]
+mod deadline;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
@@ -38,6 +40,8 @@ mod secret;
 mod smtp;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 mod timeouts;
+#[cfg(any(feature = "webhook", feature = "smtp"))]
+mod tokio_timer;
 #[cfg(feature = "webhook")]
 mod webhook;
 

@@ -1,26 +1,26 @@
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{StoreError, StoreErrorKind, Timer};
 use redis::{
-    Client, Cmd, IntoConnectionInfo, Pipeline, RedisFuture, RedisResult, Value,
+    AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
     sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType},
 };
-use tokio::{sync::Mutex, time::timeout};
+use tokio::sync::Mutex;
 
 use crate::{
+    deadline::Deadline,
     place::{Access, Kind, RedisPlace},
+    tokio_timer::TokioTimer,
     trouble::trouble,
 };
 
 /// The way to Redis: a connection that is made when it is needed, and made again after anything went wrong.
 pub(crate) struct Link {
     pub(crate) place: RedisPlace,
+    pub(crate) timer: Arc<dyn Timer>,
     state: Mutex<State>,
 }
 
@@ -30,7 +30,7 @@ enum State {
     Apart,
     Connected(Connection),
     /// Redis could not be reached; nobody tries again before this moment.
-    Away(Instant),
+    Away(Deadline),
 }
 
 impl Link {
@@ -38,7 +38,7 @@ impl Link {
     const AWAY: Duration = Duration::from_secs(1);
 
     pub(crate) fn to(place: RedisPlace) -> Self {
-        Self { place, state: Mutex::default() }
+        Self { place, timer: TokioTimer::shared(), state: Mutex::default() }
     }
 
     /// Does one thing on the connection, within the patience that everybody has.
@@ -50,43 +50,48 @@ impl Link {
     where
         F: Future<Output = RedisResult<T>>,
     {
-        let answer = timeout(RedisPlace::PATIENCE, async {
+        let deadline = self.deadline(RedisPlace::PATIENCE);
+        let answer = deadline.within(async {
             let connection = self.connection(operation).await?;
             work(connection).await.map_err(|error| trouble(operation, error))
         });
         match answer.await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error)) => {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(error)) => {
                 self.part(State::Apart).await;
                 Err(error)
             }
-            Err(_) => {
-                self.part(State::Away(Instant::now() + Self::AWAY)).await;
+            None => {
+                self.part(State::Away(self.deadline(Self::AWAY))).await;
                 let late = format!("no answer within {:?}", RedisPlace::PATIENCE);
                 Err(StoreError::new(StoreErrorKind::Unavailable, operation, late))
             }
         }
     }
 
+    fn deadline(&self, limit: Duration) -> Deadline {
+        Deadline::after(limit, &self.timer)
+    }
+
     async fn connection(&self, operation: &'static str) -> Result<Connection, StoreError> {
         let mut state = self.state.lock().await;
         match &*state {
             State::Connected(connection) => return Ok(connection.clone()),
-            State::Away(until) if Instant::now() < *until => {
+            State::Away(until) if !until.has_passed() => {
                 let away = "it could not be reached a moment ago";
                 return Err(StoreError::new(StoreErrorKind::Unavailable, operation, away));
             }
             _ => {}
         }
         // Those that wait here find it so if this call gives up.
-        *state = State::Away(Instant::now() + RedisPlace::PATIENCE + Self::AWAY);
+        *state = State::Away(self.deadline(RedisPlace::PATIENCE + Self::AWAY));
         match Connection::to(&self.place).await {
             Ok(connection) => {
                 *state = State::Connected(connection.clone());
                 Ok(connection)
             }
             Err(error) => {
-                *state = State::Away(Instant::now() + Self::AWAY);
+                *state = State::Away(self.deadline(Self::AWAY));
                 Err(trouble(operation, error))
             }
         }
@@ -95,7 +100,7 @@ impl Link {
     /// Gives the connection up: it may be broken, or lead to a server that is the master no more.
     async fn part(&self, next: State) {
         let mut state = self.state.lock().await;
-        if !matches!(*state, State::Away(until) if Instant::now() < until) {
+        if !matches!(&*state, State::Away(until) if !until.has_passed()) {
             *state = next;
         }
     }
@@ -116,7 +121,7 @@ impl Connection {
                 let cluster = cluster.connection_timeout(RedisPlace::PATIENCE).retries(1).build()?;
                 cluster.get_async_connection().await.map(Self::Cluster)
             }
-            _ => client(place).await?.get_multiplexed_async_connection().await.map(Self::Server),
+            _ => unlimited(&client(place).await?).await.map(Self::Server),
         }
     }
 }
@@ -173,12 +178,18 @@ async fn answering(nodes: &[String]) -> RedisResult<Client> {
     let mut failed = None;
     for node in nodes {
         let client = Client::open(node.as_str())?;
-        match client.get_multiplexed_async_connection().await {
+        match unlimited(&client).await {
             Ok(_) => return Ok(client),
             Err(error) => failed = Some(error),
         }
     }
     Err(failed.unwrap_or_else(|| (redis::ErrorKind::InvalidClientConfig, "a cluster without nodes").into()))
+}
+
+/// A connection without limits of the client, whose clock is tokio's: each call is in the limit of [`Link::call`].
+async fn unlimited(client: &Client) -> RedisResult<MultiplexedConnection> {
+    let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&config).await
 }
 
 impl Access {
@@ -196,6 +207,8 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
+    use claimstream_ports::mock::HandTimer;
+    use futures::future::{join, join_all};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -205,32 +218,29 @@ mod tests {
     async fn a_silent_redis_is_waited_for_once_in_a_while() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = RedisPlace::new(&format!("redis://{}", silent.local_addr().unwrap())).unwrap();
-        let link = Link::to(place);
-        let waited = async || {
-            let began = Instant::now();
-            assert!(link.call("ask", |_| std::future::ready(Ok(()))).await.is_err());
-            began.elapsed() >= RedisPlace::PATIENCE
-        };
-        for _ in 0..3 {
-            assert!(waited().await);
-            assert!(!waited().await, "nobody waits a moment after");
-            tokio::time::sleep(RedisPlace::PATIENCE + Link::AWAY).await;
-        }
-        let taken = async {
-            let mut taken = Vec::new();
-            while let Ok(peer) = timeout(Duration::from_millis(50), silent.accept()).await {
-                taken.push(peer);
-            }
-            taken.len()
-        };
-        assert_eq!(taken.await, 3);
+        let timer = HandTimer::default();
+        let link = Link { timer: Arc::new(timer.clone()), ..Link::to(place) };
         let call = || link.call("ask", |_| std::future::ready(Ok(())));
-        let calls = futures::future::join_all((0..8).map(|_| call())).await;
+        // One connection is made for the calls, and their time runs out.
+        let run_out = async || {
+            let (peer, _) = silent.accept().await.unwrap();
+            timer.asleep_until(timer.now() + RedisPlace::PATIENCE).await;
+            timer.advance(RedisPlace::PATIENCE);
+            peer
+        };
+        let mut peers = Vec::new();
+        for _ in 0..3 {
+            let (waited, peer) = join(call(), run_out()).await;
+            assert!(waited.is_err());
+            peers.push(peer);
+            assert!(call().await.is_err(), "the timer stands, so this call has not waited");
+            timer.advance(RedisPlace::PATIENCE + Link::AWAY);
+        }
+        let (calls, peer) = join(join_all((0..8).map(|_| call())), run_out()).await;
         assert!(calls.iter().all(Result::is_err));
-        let more = timeout(Duration::from_secs(10), silent.accept()).await;
-        assert!(
-            more.is_ok() && timeout(Duration::from_millis(50), silent.accept()).await.is_err(),
-            "one connects"
-        );
+        peers.push(peer);
+        // The kernel has each connection that was made.
+        let more = silent.into_std().unwrap().accept();
+        assert_eq!(more.unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "one of the calls connects");
     }
 }

@@ -14,8 +14,10 @@
 
 mod bell;
 mod connection;
+mod deadline;
 mod lock;
 mod place;
+mod tokio_timer;
 mod trouble;
 mod wakeup;
 

@@ -1,8 +1,12 @@
-use std::{fmt, sync::LazyLock, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::Lease;
-use claimstream_ports::{DistributedLock, LockGuard, StoreError};
+use claimstream_ports::{DistributedLock, LockGuard, StoreError, Timer};
 use redis::Script;
 use uuid::Uuid;
 
@@ -31,6 +35,12 @@ impl RedisLock {
     /// Locks at this place; it is not looked at before the first call.
     pub fn new(place: RedisPlace) -> Self {
         Self { link: Link::to(place), owner: Uuid::new_v4().simple().to_string() }
+    }
+
+    /// Waits for Redis by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.link.timer = timer;
+        self
     }
 
     /// The names of a lock and of its last fence; the braces keep both on one node of a cluster.

@@ -6,21 +6,19 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::QueueName;
-use claimstream_ports::{StoreError, Wakeup};
+use claimstream_ports::{StoreError, Timer, Wakeup};
 use futures::StreamExt;
 use redis::{
     RedisResult,
     aio::{PubSubSink, PubSubStream},
 };
-use tokio::{
-    task::JoinHandle,
-    time::{sleep, timeout},
-};
+use tokio::task::JoinHandle;
 
 use crate::{
     RedisPlace,
     bell::Bells,
     connection::{Link, listen},
+    deadline::Deadline,
 };
 
 const WAKE: &str = "wake";
@@ -43,11 +41,18 @@ impl RedisWakeup {
         Self { link: Link::to(place), bells: Arc::default(), listener: Mutex::default() }
     }
 
+    /// Waits for Redis by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.link.timer = timer;
+        self
+    }
+
     /// Makes sure that somebody listens.
     fn listen(&self) {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         if listener.as_ref().is_none_or(JoinHandle::is_finished) {
-            let listening = Listener { place: self.link.place.clone(), bells: Arc::clone(&self.bells) };
+            let (place, timer) = (self.link.place.clone(), Arc::clone(&self.link.timer));
+            let listening = Listener { place, timer, bells: Arc::clone(&self.bells) };
             *listener = Some(tokio::spawn(listening.run()));
         }
     }
@@ -90,6 +95,7 @@ impl fmt::Debug for RedisWakeup {
 /// Rings bells for published messages, and connects again whenever the connection has ended.
 struct Listener {
     place: RedisPlace,
+    timer: Arc<dyn Timer>,
     bells: Arc<Bells>,
 }
 
@@ -112,7 +118,7 @@ impl Listener {
                 }
                 Err(error) => tracing::debug!(place = %self.place, %error, "nobody can be woken for now"),
             }
-            sleep(wait).await;
+            self.timer.sleep(wait).await;
             wait = (wait * 2).min(last);
         }
     }
@@ -123,27 +129,33 @@ impl Listener {
             sink.psubscribe(self.place.name(CHANNELS, "*")).await?;
             Ok((sink, heard))
         };
-        match timeout(RedisPlace::PATIENCE, subscribing).await {
-            Ok(subscribed) => subscribed,
-            Err(_) => Err((redis::ErrorKind::Io, "no answer in time").into()),
+        match self.deadline(RedisPlace::PATIENCE).within(subscribing).await {
+            Some(subscribed) => subscribed,
+            None => Err((redis::ErrorKind::Io, "no answer in time").into()),
         }
+    }
+
+    fn deadline(&self, limit: Duration) -> Deadline {
+        Deadline::after(limit, &self.timer)
     }
 
     /// Returns when the connection has ended, or answers no more.
     async fn hear(&self, mut sink: PubSubSink, mut heard: PubSubStream) {
         let before = self.place.name(CHANNELS, "");
         loop {
-            match timeout(Self::PING, heard.next()).await {
-                Ok(Some(message)) => {
+            match self.deadline(Self::PING).within(heard.next()).await {
+                Some(Some(message)) => {
                     if let Some(queue) = message.get_channel_name().strip_prefix(&before) {
                         self.bells.ring(queue);
                     }
                 }
-                Ok(None) => return,
-                Err(_) => match timeout(RedisPlace::PATIENCE, sink.ping::<redis::Value>()).await {
-                    Ok(Ok(_)) => {}
-                    _ => return,
-                },
+                Some(None) => return,
+                None => {
+                    let pong = self.deadline(RedisPlace::PATIENCE).within(sink.ping::<redis::Value>()).await;
+                    if !matches!(pong, Some(Ok(_))) {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -1,7 +1,10 @@
-use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use claimstream_domain::Invalid;
+use claimstream_ports::Timer;
 use rdkafka::ClientConfig;
+
+use crate::tokio_timer::TokioTimer;
 
 /// Where a Kafka cluster is, and how to log in there; settings are never shown.
 ///
@@ -11,6 +14,7 @@ pub struct KafkaPlace {
     brokers: String,
     settings: BTreeMap<String, String>,
     patience: Duration,
+    timer: Arc<dyn Timer>,
 }
 
 impl KafkaPlace {
@@ -32,7 +36,8 @@ impl KafkaPlace {
         if brokers.split(',').any(str::is_empty) {
             return Err(Self::refused("a URL without a host"));
         }
-        Ok(Self { brokers: brokers.to_owned(), settings: BTreeMap::new(), patience: Self::PATIENCE })
+        let (settings, timer) = (BTreeMap::new(), TokioTimer::shared());
+        Ok(Self { brokers: brokers.to_owned(), settings, patience: Self::PATIENCE, timer })
     }
 
     /// Sets a setting of librdkafka, such as `security.protocol`, `sasl.username` or `message.max.bytes`. Those that this crate's promises
@@ -48,12 +53,22 @@ impl KafkaPlace {
         self
     }
 
+    /// The same place, waited for by this timer in place of tokio's clock. The client keeps its own clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
+        self
+    }
+
     fn refused(given: &str) -> Invalid {
         Invalid::OutOfRange { what: "kafka", given: given.into(), allowed: Self::FORMS.into() }
     }
 
     pub(super) fn patience(&self) -> Duration {
         self.patience
+    }
+
+    pub(super) fn timer(&self) -> &Arc<dyn Timer> {
+        &self.timer
     }
 
     /// The settings of a member of a consumer group. What is done is stored by the member, and committed from time to time.

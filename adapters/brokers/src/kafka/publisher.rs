@@ -14,17 +14,14 @@ use rdkafka::{
     error::{KafkaError, RDKafkaErrorCode},
     producer::{FutureProducer, Producer},
 };
-use tokio::{
-    sync::Mutex,
-    time::{Instant, timeout_at},
-};
+use tokio::sync::Mutex;
 
 use super::{
     KafkaPlace,
     topic::{Standing, ask},
     wire,
 };
-use crate::answers::Answers;
+use crate::{answers::Answers, deadline::Deadline};
 
 /// Publishes to topics of a Kafka cluster by an idempotent producer.
 ///
@@ -75,7 +72,7 @@ impl Publish for KafkaPublisher {
             Err(why) => return vec![Published::unconfirmed(why); publications.len()],
         };
         let mut call = Call { place: &self.place, producer, publications, asked: BTreeMap::new() };
-        let mut answers = Answers::to(publications);
+        let mut answers = Answers::to(publications, self.place.timer());
         while let Some(wave) = answers.next_wave() {
             call.send(&wave, &mut answers).await;
         }
@@ -141,8 +138,8 @@ impl<'a> Call<'a> {
     /// Asks about topics of which nothing is known yet, several at the same time: each that is missing takes half the patience, and a thread.
     async fn ask_all(&mut self, topics: impl Iterator<Item = &'a str>) {
         let unknown: BTreeSet<&str> = topics.filter(|topic| !self.asked.contains_key(topic)).collect();
-        let (producer, patience) = (&self.producer, self.place.patience() / 2);
-        let ask = async |topic| (topic, ask(producer, topic, patience).await);
+        let (producer, place) = (&self.producer, self.place);
+        let ask = async |topic| (topic, ask(producer, topic, place.patience() / 2, place.timer()).await);
         let asks: Vec<_> = unknown.into_iter().map(ask).collect();
         let heard: Vec<_> = iter(asks).buffer_unordered(Self::ASKED_AT_ONCE).collect().await;
         self.asked.extend(heard);
@@ -151,7 +148,8 @@ impl<'a> Call<'a> {
     /// Sends these at once, and waits for their answers; what is not answered in time is left out.
     async fn outstanding(&self, wave: &[usize]) -> Vec<(usize, Sent)> {
         // The client gives up by itself just before.
-        let deadline = Instant::now() + self.place.patience() + std::time::Duration::from_secs(1);
+        let limit = self.place.patience() + std::time::Duration::from_secs(1);
+        let deadline = Deadline::after(limit, self.place.timer());
         let send = |at: &usize| {
             let (at, publication) = (*at, &self.publications[*at]);
             let sent = match wire::fault_of_topic(&publication.place) {
@@ -173,7 +171,7 @@ impl<'a> Call<'a> {
         };
         let mut outstanding: FuturesUnordered<_> = wave.iter().map(send).collect();
         let mut ended = Vec::with_capacity(wave.len());
-        while let Ok(Some(one)) = timeout_at(deadline, outstanding.next()).await {
+        while let Some(Some(one)) = deadline.within(outstanding.next()).await {
             ended.push(one);
         }
         ended

@@ -1,11 +1,11 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use claimstream_ports::Timer;
 use rdkafka::{
     error::RDKafkaErrorCode,
     producer::{FutureProducer, Producer},
     types::RDKafkaRespErr,
 };
-use tokio::time::{Instant, sleep};
 
 /// What a cluster says of a topic that its client does not know, or may not write to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,11 +24,16 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Asks until the cluster has said for as long as `patience` that there is no such topic, or says that there is.
 ///
 /// One answer says little: a broker that has just started does not know all topics, and the client remembers it for minutes.
-pub(super) async fn ask(producer: &FutureProducer, topic: &str, patience: Duration) -> Standing {
-    let until = Instant::now() + patience;
+pub(super) async fn ask(
+    producer: &FutureProducer,
+    topic: &str,
+    patience: Duration,
+    timer: &Arc<dyn Timer>,
+) -> Standing {
+    let until = timer.now() + patience;
     loop {
         let (client, name) = (producer.clone(), topic.to_owned());
-        let left = until.saturating_duration_since(Instant::now()).max(PAUSE);
+        let left = until.saturating_sub(timer.now()).max(PAUSE);
         let fetch = move || client.client().fetch_metadata(Some(&name), left);
         let metadata = match tokio::task::spawn_blocking(fetch).await {
             Ok(Ok(metadata)) => metadata,
@@ -41,8 +46,8 @@ pub(super) async fn ask(producer: &FutureProducer, topic: &str, patience: Durati
             Some(Some(other)) if !is_missing(other) => {
                 return Standing::Unheard(RDKafkaErrorCode::from(other).to_string());
             }
-            None | Some(Some(_)) if Instant::now() + PAUSE >= until => return Standing::Missing,
-            None | Some(Some(_)) => sleep(PAUSE).await,
+            None | Some(Some(_)) if timer.now() + PAUSE >= until => return Standing::Missing,
+            None | Some(Some(_)) => timer.sleep(PAUSE).await,
         }
     }
 }

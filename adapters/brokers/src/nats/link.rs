@@ -4,10 +4,10 @@ use async_nats::{
     Client, ConnectErrorKind, Event,
     jetstream::{Context, context::ContextBuilder},
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::sync::watch;
 
 use super::NatsPlace;
-use crate::{no_connection::NoConnection, shared::Shared};
+use crate::{deadline::Deadline, no_connection::NoConnection, shared::Shared};
 
 /// The way to NATS: one client, made when it is needed, that connects again by itself.
 #[derive(Default)]
@@ -49,8 +49,9 @@ impl Link {
     ) -> Result<Session, NoConnection> {
         let session = self.0.get(Session::is_alive, Session::begin(place, answer_within)).await?;
         let mut standing = session.standing.clone();
-        match timeout(Self::PATIENCE, standing.wait_for(|standing| standing.is_up)).await {
-            Ok(Ok(_)) => Ok(session),
+        let deadline = Deadline::after(Self::PATIENCE, &place.timer);
+        match deadline.within(standing.wait_for(|standing| standing.is_up)).await {
+            Some(Ok(_)) => Ok(session),
             _ => Err(NoConnection::away(format_args!("{place} has no connection at the moment"))),
         }
     }
@@ -66,7 +67,8 @@ impl Session {
             }
             _ => NoConnection::away(format_args!("{place} cannot be reached: {error}")),
         })?;
-        let context = ContextBuilder::new().timeout(answer_within).max_ack_inflight(Link::UNANSWERED);
+        let context = ContextBuilder::new().timeout(place.client_limit(answer_within));
+        let context = context.max_ack_inflight(Link::UNANSWERED);
         let context = context.build(client);
         Ok(Self { context, standing })
     }
@@ -85,7 +87,8 @@ async fn connect(
         let doublings = u32::try_from(tries.min(16)).unwrap_or_default();
         (Duration::from_millis(1) * 2_u32.pow(doublings)).min(Link::AGAIN)
     };
-    let options = place.options().connection_timeout(Link::PATIENCE).ping_interval(Link::PING);
+    let options = place.options().connection_timeout(place.client_limit(Link::PATIENCE));
+    let options = options.ping_interval(Link::PING);
     let options = options.reconnect_delay_callback(again).event_callback(move |event| {
         change.send_modify(|standing| standing.note(&event));
         std::future::ready(())

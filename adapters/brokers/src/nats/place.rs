@@ -1,8 +1,11 @@
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use async_nats::{ConnectOptions, ServerAddr};
 use claimstream_domain::Invalid;
+use claimstream_ports::Timer;
 use url::Url;
+
+use crate::tokio_timer::TokioTimer;
 
 /// Where NATS is, and how to log in there; secrets are never shown.
 ///
@@ -12,6 +15,9 @@ pub struct NatsPlace {
     pub(super) servers: Vec<ServerAddr>,
     login: NatsLogin,
     certificates: Option<PathBuf>,
+    pub(super) timer: Arc<dyn Timer>,
+    /// Whether the client, whose clock is tokio's, has limits of its own.
+    is_client_limited: bool,
 }
 
 /// How a client logs in.
@@ -41,7 +47,8 @@ impl NatsPlace {
             return Err(Self::refused("a URL of something else"));
         }
         let servers = Self::urls(scheme, rest).map(|url| Self::server(&url)).collect::<Result<_, _>>()?;
-        Ok(Self { servers, login: NatsLogin::None, certificates: None })
+        let (login, timer) = (NatsLogin::None, TokioTimer::shared());
+        Ok(Self { servers, login, certificates: None, timer, is_client_limited: true })
     }
 
     /// Logs in so, whatever the URL says.
@@ -53,6 +60,13 @@ impl NatsPlace {
     /// Trusts the certificates of this PEM file too.
     pub fn with_certificates(mut self, pem: PathBuf) -> Self {
         self.certificates = Some(pem);
+        self
+    }
+
+    /// Waits by this timer alone, in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
+        self.is_client_limited = false;
         self
     }
 
@@ -75,6 +89,11 @@ impl NatsPlace {
 
     fn refused(given: &str) -> Invalid {
         Invalid::OutOfRange { what: "nats", given: given.into(), allowed: Self::FORMS.into() }
+    }
+
+    /// How long the client itself may wait for what takes no longer than `limit`.
+    pub(super) fn client_limit(&self, limit: Duration) -> Duration {
+        if self.is_client_limited { limit } else { Duration::MAX }
     }
 
     /// The options of a connection to here.

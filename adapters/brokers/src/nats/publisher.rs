@@ -7,7 +7,6 @@ use async_nats::jetstream::{
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
-use tokio::time::{Instant, timeout_at};
 
 use super::{
     NatsPlace,
@@ -15,6 +14,7 @@ use super::{
     wire,
 };
 use crate::{
+    deadline::Deadline,
     no_connection::NoConnection,
     waves::{LONGEST, TOO_LATE, waves},
 };
@@ -63,6 +63,11 @@ impl NatsPublisher {
         is_missing.then(|| Reason::new(format_args!("no stream takes the subject {subject}; make one")))
     }
 
+    /// Until when the answers to messages that are sent now are waited for.
+    fn deadline(&self) -> Deadline {
+        Deadline::after(Self::PATIENCE, &self.place.timer)
+    }
+
     /// Says why a message that nothing answered to was not taken.
     async fn without_stream(&self, session: &Session, subject: &str) -> Published {
         match session.context.stream_by_subject(subject).await {
@@ -87,9 +92,9 @@ impl Publish for NatsPublisher {
             Err(no) => return vec![Published::Unconfirmed(no.reason()); publications.len()],
         };
         let mut call = Call::new(self, session, publications);
-        let began = Instant::now();
+        let longest = Deadline::after(LONGEST, &self.place.timer);
         for wave in waves(publications) {
-            match began.elapsed() > LONGEST {
+            match longest.has_passed() {
                 true => call.leave(&wave),
                 false => call.publish(wave).await,
             }
@@ -116,20 +121,20 @@ struct Call<'a> {
     /// How often the connection had been lost when the call began.
     lost: u64,
     /// When the answers to the wave that is on the way are waited for no longer.
-    until: Instant,
+    until: Deadline,
 }
 
 impl<'a> Call<'a> {
     fn new(publisher: &'a NatsPublisher, session: Session, publications: &'a [Publication]) -> Self {
         let answers =
             vec![Published::unconfirmed("it waits for another message of its key"); publications.len()];
-        let (lost, until) = (session.standing.borrow().lost, Instant::now() + NatsPublisher::PATIENCE);
+        let (lost, until) = (session.standing.borrow().lost, publisher.deadline());
         Self { publisher, session, publications, answers, stuck: HashSet::new(), lost, until }
     }
 
     /// Sends a wave, and waits for its answers.
     async fn publish(&mut self, wave: Vec<usize>) {
-        self.until = Instant::now() + NatsPublisher::PATIENCE;
+        self.until = self.publisher.deadline();
         let mut sent = Vec::with_capacity(wave.len());
         for index in wave {
             let Some(publication) = self.publications.get(index).filter(|it| !self.is_stuck(it)) else {
@@ -174,9 +179,9 @@ impl<'a> Call<'a> {
             return Err(connection_lost());
         }
         let sending = self.session.context.send_publish(subject.to_owned(), wire::message(publication));
-        match timeout_at(self.until, sending).await {
-            Ok(sent) => sent.map_err(|error| answer_to(&error)),
-            Err(_) => Err(silence()),
+        match self.until.within(sending).await {
+            Some(sent) => sent.map_err(|error| answer_to(&error)),
+            None => Err(silence()),
         }
     }
 
@@ -185,23 +190,23 @@ impl<'a> Call<'a> {
         let lost = self.lost;
         let answer = tokio::select! {
             biased;
-            answer = timeout_at(self.until, answer.into_future()) => answer,
+            answer = self.until.within(answer.into_future()) => answer,
             _ = standing.wait_for(|standing| standing.lost != lost) => return connection_lost(),
         };
         match (answer, self.publications.get(index)) {
-            (Ok(Ok(_)), _) => Published::Confirmed,
-            (Ok(Err(error)), Some(publication)) if error.kind() == PublishErrorKind::StreamNotFound => {
+            (Some(Ok(_)), _) => Published::Confirmed,
+            (Some(Err(error)), Some(publication)) if error.kind() == PublishErrorKind::StreamNotFound => {
                 self.without_stream(&publication.place).await
             }
-            (Ok(Err(error)), _) => answer_to(&error),
-            (Err(_), _) => silence(),
+            (Some(Err(error)), _) => answer_to(&error),
+            (None, _) => silence(),
         }
     }
 
     /// Why nothing answered at a subject, as far as JetStream says so in time.
     async fn without_stream(&self, subject: &str) -> Published {
-        let asked = timeout_at(self.until, self.publisher.without_stream(&self.session, subject)).await;
-        asked.unwrap_or_else(|_| {
+        let asked = self.until.within(self.publisher.without_stream(&self.session, subject)).await;
+        asked.unwrap_or_else(|| {
             Published::unconfirmed(format_args!("nothing answers at {subject}, nor does JetStream in time"))
         })
     }

@@ -1,4 +1,4 @@
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use async_trait::async_trait;
 use claimstream_domain::Reason;
@@ -10,10 +10,7 @@ use lapin::{
     options::{BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
     types::{AMQPValue, FieldTable, ShortString},
 };
-use tokio::{
-    sync::Mutex,
-    time::{error::Elapsed, timeout},
-};
+use tokio::sync::Mutex;
 
 use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 
@@ -57,10 +54,10 @@ impl RabbitMqConsumer {
 
     async fn begin(&self) -> Result<Consuming, ConsumeError> {
         let connection = self.place.connect("claimstream consumer").await?;
-        match timeout(self.place.patience(), self.consume(&connection)).await {
-            Ok(Ok(given)) => Ok(Consuming { _connection: connection, given }),
-            Ok(Err(error)) => Err(self.trouble(&error)),
-            Err(_) => Err(away(format_args!("{} does not answer", self.place))),
+        match self.place.deadline().within(self.consume(&connection)).await {
+            Some(Ok(given)) => Ok(Consuming { _connection: connection, given }),
+            Some(Err(error)) => Err(self.trouble(&error)),
+            None => Err(away(format_args!("{} does not answer", self.place))),
         }
     }
 
@@ -116,7 +113,7 @@ impl Consume for RabbitMqConsumer {
 impl RabbitMqConsumer {
     fn delivery(&self, given: Given) -> Delivery {
         let times = times(&given);
-        let hold = AmqpHold { acker: Some(given.acker.clone()), patience: self.place.patience() };
+        let hold = AmqpHold { acker: Some(given.acker.clone()), place: self.place.clone() };
         Delivery::new(received_of(given, &self.queue), times, Box::new(hold))
     }
 }
@@ -138,22 +135,22 @@ fn away(why: impl fmt::Display) -> ConsumeError {
 
 struct AmqpHold {
     acker: Option<Acker>,
-    /// The client may never say what became of an answer when its connection breaks meanwhile.
-    patience: Duration,
+    /// The client may never say what became of an answer when its connection breaks meanwhile, so the place's limit bounds it.
+    place: RabbitMqPlace,
 }
 
 #[async_trait]
 impl Hold for AmqpHold {
     async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(timeout(self.patience, acker.ack(Default::default())).await),
+            Some(acker) => answered(self.place.deadline().within(acker.ack(Default::default())).await),
             None => Ok(()),
         }
     }
 
     async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(timeout(self.patience, acker.nack(REQUEUE)).await),
+            Some(acker) => answered(self.place.deadline().within(acker.nack(REQUEUE)).await),
             None => Ok(()),
         }
     }
@@ -162,14 +159,14 @@ impl Hold for AmqpHold {
 const REQUEUE: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
 
 /// An answer is taken by the channel that the message came on, or by none.
-fn answered(answer: Result<lapin::Result<bool>, Elapsed>) -> Result<(), ConsumeError> {
+fn answered(answer: Option<lapin::Result<bool>>) -> Result<(), ConsumeError> {
     match answer {
-        Ok(Ok(true)) => Ok(()),
-        Ok(Ok(false)) => Err(away("the channel has ended, and the message comes again")),
-        Ok(Err(error)) => {
+        Some(Ok(true)) => Ok(()),
+        Some(Ok(false)) => Err(away("the channel has ended, and the message comes again")),
+        Some(Err(error)) => {
             Err(away(format_args!("the channel has ended, and the message comes again: {error}")))
         }
-        Err(_) => {
+        None => {
             Err(away("the client does not say that the broker has the answer; the message may come again"))
         }
     }

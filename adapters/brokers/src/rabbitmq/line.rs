@@ -1,7 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
-use tokio::time::timeout;
 
 use super::place::RabbitMqPlace;
 
@@ -76,10 +75,10 @@ impl Lines {
 
     /// Opens a channel, of which a connection has a limited number in its life.
     async fn begin(&self, connection: Arc<Connection>) -> Result<Line, String> {
-        let why = match timeout(self.place.patience(), confirming(&connection)).await {
-            Ok(Ok(channel)) => return Ok(self.line(connection, channel)),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "no answer in time".to_owned(),
+        let why = match self.place.deadline().within(confirming(&connection)).await {
+            Some(Ok(channel)) => return Ok(self.line(connection, channel)),
+            Some(Err(error)) => error.to_string(),
+            None => "no answer in time".to_owned(),
         };
         self.close(connection);
         Err(format!("cannot open a channel to {}: {why}", self.place))
@@ -91,8 +90,8 @@ impl Lines {
 
     /// The client closes by itself only a connection whose channels have all been opened and closed.
     fn close(&self, connection: Arc<Connection>) {
-        let patience = self.place.patience();
-        tokio::spawn(async move { timeout(patience, connection.close(200, "OK".into())).await });
+        let deadline = self.place.deadline();
+        tokio::spawn(async move { deadline.within(connection.close(200, "OK".into())).await });
     }
 
     /// Keeps a line on which nothing is outstanding for another call. Its channel may have ended.

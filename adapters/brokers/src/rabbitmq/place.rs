@@ -9,6 +9,7 @@ use std::{
 };
 
 use claimstream_domain::Invalid;
+use claimstream_ports::Timer;
 use lapin::{
     Connection, ConnectionProperties, ErrorKind,
     uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
@@ -16,16 +17,16 @@ use lapin::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::timeout,
 };
 
-use crate::no_connection::NoConnection;
+use crate::{deadline::Deadline, no_connection::NoConnection, tokio_timer::TokioTimer};
 
 /// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
 #[derive(Clone)]
 pub struct RabbitMqPlace {
     uri: AMQPUri,
     patience: Duration,
+    timer: Arc<dyn Timer>,
     /// Whether the last attempt to connect had no answer.
     was_silent: Arc<AtomicBool>,
 }
@@ -42,12 +43,19 @@ impl RabbitMqPlace {
         if uri.scheme == AMQPScheme::AMQPS && !cfg!(feature = "tls") {
             return Err(Self::refused("a URL with TLS, which this program is built without"));
         }
-        Ok(Self { uri, patience: Self::PATIENCE, was_silent: Arc::default() })
+        let timer = TokioTimer::shared();
+        Ok(Self { uri, patience: Self::PATIENCE, timer, was_silent: Arc::default() })
     }
 
     /// The same place, waited for as long as this at most.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same place, waited for by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
         self
     }
 
@@ -66,6 +74,15 @@ impl RabbitMqPlace {
         self.patience
     }
 
+    pub(super) fn timer(&self) -> &Arc<dyn Timer> {
+        &self.timer
+    }
+
+    /// Until when an answer to what is sent now is waited for.
+    pub(super) fn deadline(&self) -> Deadline {
+        Deadline::after(self.patience, &self.timer)
+    }
+
     /// A new connection, or why there is none.
     pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, NoConnection> {
         let silence = || {
@@ -73,13 +90,14 @@ impl RabbitMqPlace {
         };
         if self.was_silent.load(Relaxed) {
             // The attempt that follows says better what is wrong.
-            let _ = timeout(self.patience, greet(&self.uri)).await.map_err(|_| silence())?;
+            let _ = self.deadline().within(greet(&self.uri)).await.ok_or_else(silence)?;
         }
         let properties = ConnectionProperties::default().with_connection_name(name.into());
         let attempt = Attempt { was_silent: Arc::clone(&self.was_silent), ended: false };
-        let connected = timeout(self.patience, Connection::connect_uri(self.uri.clone(), properties)).await;
-        attempt.end(connected.is_ok());
-        match connected.map_err(|_| silence())? {
+        let connecting = Connection::connect_uri(self.uri.clone(), properties);
+        let connected = self.deadline().within(connecting).await;
+        attempt.end(connected.is_some());
+        match connected.ok_or_else(silence)? {
             Ok(connection) => Ok(connection),
             Err(error) if is_refusal(&error) => {
                 Err(NoConnection::refused(format_args!("{self} refuses the login: {error}")))

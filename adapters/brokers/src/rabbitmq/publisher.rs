@@ -12,7 +12,6 @@ use lapin::{
     options::{BasicPublishOptions, ExchangeDeclareOptions, QueueDeclareOptions},
     types::{FieldTable, ShortString},
 };
-use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     line::{BLOCKED, Line, Lines},
@@ -52,8 +51,7 @@ impl RabbitMqPublisher {
             Err(why) => return Some(Reason::new(why)),
         };
         let line = self.lines.take().await.ok()?;
-        let patience = self.lines.place().patience();
-        let Ok(answer) = timeout(patience, ask_for(&line, &route)).await else {
+        let Some(answer) = self.lines.place().deadline().within(ask_for(&line, &route)).await else {
             self.lines.give_up(line);
             return None;
         };
@@ -120,7 +118,7 @@ impl<'a> Call<'a> {
             lines,
             publications,
             routes,
-            answers: Answers::to(publications),
+            answers: Answers::to(publications, lines.place().timer()),
             missing: HashSet::new(),
             barred: HashMap::new(),
         }
@@ -189,13 +187,13 @@ impl<'a> Call<'a> {
 
     /// Publishes these at once, and waits for the confirmations for as long as the server may take.
     async fn outstanding(&self, line: &Line, open: &[usize]) -> Vec<Ended> {
-        let deadline = Instant::now() + self.lines.place().patience();
+        let deadline = self.lines.place().deadline();
         let sendable = open.iter().filter_map(|at| Some((*at, self.routes[*at].as_ref().ok()?)));
         let mut outstanding: FuturesUnordered<_> = sendable
             .map(|(at, route)| async move { (at, publish(line, route, &self.publications[at]).await) })
             .collect();
         let mut ended = Vec::with_capacity(open.len());
-        while let Ok(Some(one)) = timeout_at(deadline, outstanding.next()).await {
+        while let Some(Some(one)) = deadline.within(outstanding.next()).await {
             ended.push(one);
         }
         ended

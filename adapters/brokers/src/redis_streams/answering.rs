@@ -1,17 +1,17 @@
-use redis::{Cmd, RedisError, RedisResult, aio::MultiplexedConnection};
+use redis::{Cmd, RedisError, RedisResult};
 use tokio::sync::Mutex;
 
-use super::member::Member;
+use super::{connection::Connection, member::Member};
 
 /// The connection on which a member tells its group what became of entries. It is made anew when it breaks, because entries that were
 /// handled meanwhile would come again otherwise.
 pub(super) struct Answering {
     member: Member,
-    connection: Mutex<MultiplexedConnection>,
+    connection: Mutex<Connection>,
 }
 
 impl Answering {
-    pub(super) fn new(member: Member, connection: MultiplexedConnection) -> Self {
+    pub(super) fn new(member: Member, connection: Connection) -> Self {
         Self { member, connection: Mutex::new(connection) }
     }
 

@@ -1,17 +1,18 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use redis::{RedisResult, Value, aio::MultiplexedConnection};
-use tokio::time::Instant;
+use redis::{RedisResult, Value};
 
 use super::{
     answering::Answering,
+    connection::Connection,
     member::{Member, millis},
     wire::Fields,
 };
+use crate::deadline::Deadline;
 
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
 pub(super) struct Reading {
-    waiting: MultiplexedConnection,
+    waiting: Connection,
     pub(super) answering: Arc<Answering>,
     pub(super) ahead: VecDeque<Given>,
     /// The last entry that this member had been given before it connected, and has been given again; none if there are no more.
@@ -19,7 +20,7 @@ pub(super) struct Reading {
     /// The place in the list of unfinished entries from which the next look begins.
     look_from: String,
     /// When the group is looked through for abandoned entries.
-    look_at: Instant,
+    look_at: Deadline,
 }
 
 /// An entry, and how often it is known to have been given; 0 where that is not known.
@@ -60,7 +61,8 @@ impl Member {
         }
         let answering = Arc::new(Answering::new(self.clone(), connection));
         let (ahead, own, look_from) = (VecDeque::new(), Some("0".to_owned()), START.to_owned());
-        Ok(Reading { waiting, answering, ahead, own, look_from, look_at: Instant::now() })
+        let look_at = Deadline::after(Duration::ZERO, &self.place.timer);
+        Ok(Reading { waiting, answering, ahead, own, look_from, look_at })
     }
 
     /// Reads what this member had not finished when it connected, then abandoned entries when it is time for that, and new ones otherwise.
@@ -71,10 +73,11 @@ impl Member {
             self.keep(own, 0, &mut reading).await?;
             return Ok(reading);
         }
-        if Instant::now() >= reading.look_at {
+        if reading.look_at.has_passed() {
             let found = self.abandoned(&mut reading).await?;
             if found.next == START {
-                reading.look_at = Instant::now() + (self.idle / 2).max(Duration::from_millis(100));
+                let pause = (self.idle / 2).max(Duration::from_millis(100));
+                reading.look_at = Deadline::after(pause, &self.place.timer);
             }
             reading.look_from = found.next;
             self.keep(found.entries, 0, &mut reading).await?;
@@ -88,7 +91,7 @@ impl Member {
 
     async fn entries(
         &self,
-        on: &mut MultiplexedConnection,
+        on: &mut Connection,
         after: &str,
         wait: Option<Duration>,
     ) -> RedisResult<Vec<Entry>> {

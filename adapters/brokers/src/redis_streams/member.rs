@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use redis::{AsyncConnectionConfig, Client, RedisResult, aio::MultiplexedConnection};
+use redis::RedisResult;
 
-use super::{RedisStreamsPlace, RedisStreamsPublisher};
+use super::{RedisStreamsPlace, connection::Connection};
 
 /// A member of a consumer group of a stream.
 #[derive(Clone)]
@@ -16,12 +16,8 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) async fn connect(&self) -> RedisResult<MultiplexedConnection> {
-        let patience = Some(RedisStreamsPublisher::PATIENCE);
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
-        let client = Client::open(self.place.0.clone())?;
-        client.get_multiplexed_async_connection_with_config(&config).await
+    pub(super) async fn connect(&self) -> RedisResult<Connection> {
+        Connection::to(&self.place).await
     }
 
     pub(super) fn idle_millis(&self) -> u64 {

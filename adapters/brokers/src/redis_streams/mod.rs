@@ -12,6 +12,7 @@
 //! | `header-NAME` | a header of the message |
 
 mod answering;
+mod connection;
 mod consumer;
 mod group;
 mod meaning;

@@ -1,13 +1,19 @@
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use claimstream_domain::Invalid;
+use claimstream_ports::Timer;
 use redis::{ConnectionInfo, IntoConnectionInfo};
+
+use crate::tokio_timer::TokioTimer;
 
 /// Which Redis has the streams, and how to log in there; its password is never shown.
 ///
 /// `redis://user:password@host:6379/0`, or `rediss://` with TLS, if the feature `tls` is on.
 #[derive(Clone)]
-pub struct RedisStreamsPlace(pub(super) ConnectionInfo);
+pub struct RedisStreamsPlace {
+    pub(super) info: ConnectionInfo,
+    pub(super) timer: Arc<dyn Timer>,
+}
 
 impl RedisStreamsPlace {
     const FORMS: &str = "like redis://host:6379/0";
@@ -23,16 +29,23 @@ impl RedisStreamsPlace {
             _ => return Err(Self::refused("a URL of something else")),
         }
         let info = text.trim().into_connection_info();
-        info.map(Self).map_err(|_| Self::refused("a URL that cannot be understood"))
+        let info = info.map_err(|_| Self::refused("a URL that cannot be understood"))?;
+        Ok(Self { info, timer: TokioTimer::shared() })
     }
 
     /// Logs in by this password, as this user if one is named, whatever the URL says.
     pub fn with_login(mut self, user: Option<&str>, password: &str) -> Self {
-        let mut settings = self.0.redis_settings().clone().set_password(password);
+        let mut settings = self.info.redis_settings().clone().set_password(password);
         if let Some(user) = user {
             settings = settings.set_username(user);
         }
-        self.0 = self.0.set_redis_settings(settings);
+        self.info = self.info.set_redis_settings(settings);
+        self
+    }
+
+    /// Waits by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
         self
     }
 
@@ -51,7 +64,7 @@ impl FromStr for RedisStreamsPlace {
 
 impl fmt::Display for RedisStreamsPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "redis://{}/{}", self.0.addr(), self.0.redis_settings().db())
+        write!(f, "redis://{}/{}", self.info.addr(), self.info.redis_settings().db())
     }
 }
 
@@ -70,8 +83,8 @@ mod tests {
         let place = RedisStreamsPlace::new("redis://app:hunter2@cache:6380/3").unwrap();
         assert_eq!(place.to_string(), "redis://cache:6380/3");
         let other = place.clone().with_login(None, "other");
-        assert_eq!(other.0.redis_settings().password(), Some("other"));
-        assert_eq!(other.0.redis_settings().username(), Some("app"));
+        assert_eq!(other.info.redis_settings().password(), Some("other"));
+        assert_eq!(other.info.redis_settings().username(), Some("app"));
         assert!(!format!("{other:?}").contains("other"));
     }
 

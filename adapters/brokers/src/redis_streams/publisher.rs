@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     RedisStreamsPlace,
+    connection::Connection,
     meaning::{Meaning, PROTOCOL},
     wire,
 };
@@ -14,9 +15,7 @@ use crate::shared::Shared;
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::Publish;
-use redis::{
-    AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value, aio::MultiplexedConnection,
-};
+use redis::{Pipeline, RedisError, RedisResult, Value};
 
 /// Adds messages to streams of Redis; a place is the key of a stream, which is made if it is new.
 ///
@@ -46,7 +45,7 @@ pub struct RedisStreamsPublisher {
 struct Connected {
     /// Which of this publisher's connections it is.
     number: u64,
-    connection: MultiplexedConnection,
+    connection: Connection,
     /// The largest value that the server takes, in bytes.
     largest: usize,
 }
@@ -84,11 +83,7 @@ impl RedisStreamsPublisher {
     }
 
     async fn connect(&self) -> RedisResult<Connected> {
-        let client = Client::open(self.place.0.clone())?;
-        let patience = Some(Self::PATIENCE);
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut connection = Connection::to(&self.place).await?;
         let mut ask = redis::cmd("CONFIG");
         ask.arg("GET").arg("proto-max-bulk-len");
         // Not every user may ask.

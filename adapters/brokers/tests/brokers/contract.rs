@@ -1,15 +1,12 @@
 //! What every consumer owes, whatever its broker is.
 
-use std::time::Duration;
-
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, Publish};
-use tokio::time::timeout;
 
-use crate::load::{numbered, publication};
-
-/// How long a message may take to come again.
-const AGAIN: Duration = Duration::from_secs(10);
+use crate::{
+    cut_off::cut_off,
+    load::{numbered, publication},
+};
 
 async fn publish(publisher: &dyn Publish, publications: &[Publication]) {
     let answers = publisher.publish(publications).await;
@@ -36,38 +33,42 @@ pub(crate) async fn everything_comes(publisher: &dyn Publish, consumer: &dyn Con
     delivery.finish().await.unwrap();
 }
 
-/// What is given back comes again, and what is finished does not.
-pub(crate) async fn unfinished_comes_again(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
+/// What is given back comes again, and what is finished does not: `unfinished` says how many messages the broker counts as given and not
+/// finished, and `time_passes` lets the consumer look for those that were given back.
+pub(crate) async fn unfinished_comes_again(
+    publisher: &dyn Publish,
+    consumer: &dyn Consume,
+    place: &str,
+    time_passes: impl FnOnce(),
+    unfinished: impl AsyncFn() -> u64,
+) {
     publish(publisher, &[publication(place, "x")]).await;
     let first = consumer.next().await.unwrap();
     let id = first.received.id.clone();
     first.give_back().await.unwrap();
-    let again = timeout(AGAIN, consumer.next()).await.unwrap().unwrap();
+    time_passes();
+    let again = consumer.next().await.unwrap();
     assert_eq!(again.received.id, id);
     again.finish().await.unwrap();
-    assert!(timeout(Duration::from_secs(2), consumer.next()).await.is_err(), "it was finished");
-}
-
-/// A message comes when the one before it is finished, and not while that is held.
-pub(crate) async fn one_waits_for_the_other(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
-    let both = [publication(place, "x"), publication(place, "y")];
-    publish(publisher, &both).await;
-    let first = consumer.next().await.unwrap();
-    assert!(timeout(Duration::from_secs(1), consumer.next()).await.is_err(), "the first is held");
-    first.finish().await.unwrap();
-    let second = timeout(AGAIN, consumer.next()).await.unwrap().unwrap();
-    assert_eq!(second.received.id, both[1].id.to_string());
-    second.finish().await.unwrap();
+    assert_eq!(unfinished().await, 0, "it was finished");
+    let next = [publication(place, "y")];
+    publish(publisher, &next).await;
+    let delivery = consumer.next().await.unwrap();
+    assert_eq!(delivery.received.id, next[0].id.to_string());
+    delivery.finish().await.unwrap();
 }
 
 /// Messages come in the order in which the broker keeps them, and calls that are dropped lose none.
 pub(crate) async fn order_holds(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
-    assert!(timeout(Duration::from_millis(300), consumer.next()).await.is_err(), "nothing is there");
+    // It is connected before calls are dropped.
+    publish(publisher, &[publication(place, "x")]).await;
+    consumer.next().await.unwrap().finish().await.unwrap();
+    assert!(cut_off(1, consumer.next()).await.is_none(), "nothing is there");
     let sent: Vec<_> = (0..250).map(|number| numbered(place, number)).collect();
     publish(publisher, &sent).await;
     let mut read = Vec::new();
     while read.len() < sent.len() {
-        if let Ok(delivery) = timeout(Duration::from_millis(1), consumer.next()).await {
+        if let Some(delivery) = cut_off(1, consumer.next()).await {
             let delivery = delivery.unwrap();
             read.push((delivery.received.id.clone(), delivery.received.body.bytes().to_vec()));
             delivery.finish().await.unwrap();

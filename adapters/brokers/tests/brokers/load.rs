@@ -8,6 +8,7 @@ use std::{
 
 use claimstream_domain::{Headers, MessageId, OrderingKey, Payload, Publication, Published};
 use claimstream_ports::Publish;
+use tokio::sync::watch;
 
 /// A message without a key.
 pub(crate) fn publication(place: &str, text: impl Into<Vec<u8>>) -> Publication {
@@ -37,13 +38,20 @@ pub(crate) struct Load<'a> {
     waiting: VecDeque<Publication>,
     pub(crate) published: Vec<Publication>,
     pub(crate) unconfirmed: usize,
+    confirmed: watch::Sender<usize>,
     next: u64,
 }
 
 impl<'a> Load<'a> {
     pub(crate) fn on(publisher: &'a dyn Publish, place: &'a str, batch: usize) -> Self {
         let (waiting, published) = (VecDeque::new(), Vec::new());
-        Self { publisher, place, batch, waiting, published, unconfirmed: 0, next: 0 }
+        let confirmed = watch::Sender::new(0);
+        Self { publisher, place, batch, waiting, published, unconfirmed: 0, confirmed, next: 0 }
+    }
+
+    /// How many messages are confirmed, for [`more`].
+    pub(crate) fn progress(&self) -> watch::Receiver<usize> {
+        self.confirmed.subscribe()
     }
 
     /// One call with a full batch.
@@ -75,12 +83,19 @@ impl<'a> Load<'a> {
                 Published::Refused(why) => panic!("refused: {why}"),
             }
         }
+        self.confirmed.send_replace(self.published.len());
         if !again.is_empty() {
             self.unconfirmed += again.len();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         again.into_iter().rev().for_each(|publication| self.waiting.push_front(publication));
     }
+}
+
+/// Waits until so many more are confirmed.
+pub(crate) async fn more(progress: &mut watch::Receiver<usize>, messages: usize) {
+    let goal = *progress.borrow() + messages;
+    progress.wait_for(|confirmed| *confirmed >= goal).await.unwrap();
 }
 
 /// What a reader found of a load.

@@ -7,6 +7,7 @@
 
 #[cfg(any(feature = "kafka", feature = "nats", feature = "redis-streams"))]
 mod contract;
+mod cut_off;
 #[cfg(feature = "rabbitmq")]
 mod exactly_once;
 #[cfg(feature = "kafka")]
@@ -19,22 +20,27 @@ mod rabbitmq;
 #[cfg(feature = "redis-streams")]
 mod redis_streams;
 
-use std::{future::Future, process::ExitCode};
+use std::{future::Future, process::ExitCode, time::Duration};
 
 use libtest_mimic::{Arguments, Trial};
 
-/// A trial on tokio; it fails by a panic.
-fn trial<F: Future<Output = ()>>(
-    name: &str,
-    is_possible: bool,
-    run: impl FnOnce() -> F + Send + 'static,
-) -> Trial {
+/// A test on tokio; it fails by a panic, or when it is stuck.
+fn trial<F: Future<Output = ()>>(name: &str, run: impl FnOnce() -> F + Send + 'static) -> Trial {
     let on_tokio = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        runtime.block_on(run());
-        Ok(())
+        let ended = runtime.block_on(async { tokio::time::timeout(STUCK, run()).await });
+        ended.map_err(|_| format!("stuck for {STUCK:?}").into())
     };
-    Trial::test(name, on_tokio).with_ignored_flag(!is_possible)
+    Trial::test(name, on_tokio)
+}
+
+/// Decides nothing: it ends a run that would never end.
+const STUCK: Duration = Duration::from_secs(600);
+
+/// Puts a test into a group of the long tier, which runs only where it is asked for.
+#[cfg(any(feature = "kafka", feature = "rabbitmq"))]
+fn long(group: &str, trial: Trial) -> Trial {
+    trial.with_kind(format!("long: {group}")).with_ignored_flag(true)
 }
 
 fn main() -> ExitCode {

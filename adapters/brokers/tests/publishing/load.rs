@@ -1,19 +1,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::Duration,
 };
 
 use claimstream_domain::{Publication, Published};
 use claimstream_ports::Publish;
-use tokio::time::sleep;
+use tokio::{sync::watch, time::sleep};
 
 use crate::publication::publication;
 
 /// Messages of some keys that are published again and again until each is confirmed.
 pub(crate) struct Load {
     publications: Vec<Publication>,
-    pub(crate) confirmed: AtomicUsize,
+    confirmed: watch::Sender<usize>,
 }
 
 /// An entry that a broker holds: the message's id and its key.
@@ -24,7 +23,7 @@ impl Load {
 
     pub(crate) fn of(place: &str, messages: usize, keys: usize) -> Self {
         let keyed = |number| publication(place, Some(&format!("key-{}", number % keys)), number);
-        Self { publications: (0..messages).map(keyed).collect(), confirmed: AtomicUsize::new(0) }
+        Self { publications: (0..messages).map(keyed).collect(), confirmed: watch::Sender::new(0) }
     }
 
     /// Publishes everything in batches, each until all of it is confirmed.
@@ -41,8 +40,9 @@ impl Load {
                         Published::Refused(why) => panic!("refused: {why}"),
                     });
                 pending = left.collect();
-                self.confirmed.fetch_add(all - pending.len(), Relaxed);
+                self.confirmed.send_modify(|confirmed| *confirmed += all - pending.len());
                 if !pending.is_empty() {
+                    // A broker that starts again needs the processor more.
                     sleep(Duration::from_millis(20)).await;
                 }
             }
@@ -51,9 +51,8 @@ impl Load {
 
     /// Waits until so many are confirmed.
     pub(crate) async fn confirmed(&self, messages: usize) {
-        while self.confirmed.load(Relaxed) < messages {
-            sleep(Duration::from_millis(1)).await;
-        }
+        let mut confirmed = self.confirmed.subscribe();
+        confirmed.wait_for(|confirmed| *confirmed >= messages).await.unwrap();
     }
 
     /// Compares what a broker holds with what was published: nothing is lost, and without repetitions each key has its order.

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::OnceCell, time::Instant};
+use tokio::sync::OnceCell;
 
 use super::File;
 
@@ -21,12 +21,12 @@ pub(super) struct FileCache {
 struct Places {
     by_url: HashMap<String, Place>,
     /// The same, the oldest first.
-    by_age: VecDeque<(Instant, String)>,
+    by_age: VecDeque<(Duration, String)>,
     bytes: usize,
 }
 
 struct Place {
-    since: Instant,
+    since: Duration,
     cell: FileCell,
     bytes: usize,
 }
@@ -41,12 +41,11 @@ impl FileCache {
         Self { most, places: Mutex::default() }
     }
 
-    /// The place of a URL; an empty one if the file is not there or is too old.
-    pub(super) fn cell(&self, url: &str) -> FileCell {
+    /// The place of a URL; an empty one if the file is not there or, `now` by the caller's timer, is too old.
+    pub(super) fn cell(&self, url: &str, now: Duration) -> FileCell {
         let mut places = self.places();
-        let now = Instant::now();
         places.drop_while(|places| {
-            places.by_age.front().is_some_and(|(since, _)| now.duration_since(*since) >= Self::MAX_AGE)
+            places.by_age.front().is_some_and(|(since, _)| now.saturating_sub(*since) >= Self::MAX_AGE)
         });
         if let Some(place) = places.by_url.get(url) {
             return Arc::clone(&place.cell);
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     fn fill(cache: &FileCache, url: &str, bytes: usize) -> FileCell {
-        let cell = cache.cell(url);
+        let cell = cache.cell(url, Duration::ZERO);
         let _ = cell.set(Arc::new(File { bytes: vec![0; bytes], content_type: None }));
         cache.keep(url, &cell);
         cell
@@ -111,21 +110,21 @@ mod tests {
         cache.places().by_url.get(url).is_some_and(|place| place.cell.get().is_some())
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_file_is_kept_once_for_a_while() {
+    #[test]
+    fn a_file_is_kept_once_for_a_while() {
         let cache = FileCache::new(10_000);
         let first = fill(&cache, "a", 100);
-        assert!(Arc::ptr_eq(&first, &cache.cell("a")));
+        let last = FileCache::MAX_AGE - Duration::from_nanos(1);
+        assert!(Arc::ptr_eq(&first, &cache.cell("a", last)));
         cache.keep("a", &first);
         assert_eq!(cache.places().bytes, 100 + FileCache::PLACE_BYTES + 2, "it is counted once");
-        tokio::time::advance(FileCache::MAX_AGE).await;
-        assert!(!Arc::ptr_eq(&first, &cache.cell("a")), "too old");
+        assert!(!Arc::ptr_eq(&first, &cache.cell("a", FileCache::MAX_AGE)), "too old");
         cache.keep("a", &first);
         assert!(!has(&cache, "a"), "what was dropped does not come back");
     }
 
-    #[tokio::test]
-    async fn the_oldest_go_where_there_is_no_room_and_empty_places_count() {
+    #[test]
+    fn the_oldest_go_where_there_is_no_room_and_empty_places_count() {
         let cache = FileCache::new(2_000);
         for url in ["a", "b", "c"] {
             fill(&cache, url, 500);
@@ -134,7 +133,7 @@ mod tests {
         fill(&cache, "large", 3_000);
         assert!(!has(&cache, "large") && cache.places().bytes <= 2_000);
         for n in 0..100 {
-            cache.cell(&n.to_string());
+            cache.cell(&n.to_string(), Duration::ZERO);
         }
         let places = cache.places();
         assert!(places.bytes <= 2_000 && places.by_url.len() < 10 && places.by_age.len() < 10);

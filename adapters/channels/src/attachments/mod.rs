@@ -9,17 +9,19 @@ use claimstream_domain::{
     Invalid,
     notification::{Acceptance, Answer, AnswerClass, Attachment},
 };
-use claimstream_ports::notification::DeliveryError;
+use claimstream_ports::{Timer, notification::DeliveryError};
 use reqwest::{
     Request, Response, StatusCode, Url,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
 };
-use tokio::time::{Instant, timeout_at};
 
 pub use self::config::AttachmentConfig;
 pub(crate) use self::file::File;
 use self::{cache::FileCache, content_type::content_type};
-use crate::http::{HttpClient, failure, root};
+use crate::{
+    deadline::Deadline,
+    http::{HttpAnswer, HttpClient, Unread, failure, root},
+};
 
 /// Fetches the files that go with a message from where they are.
 ///
@@ -38,6 +40,11 @@ impl Attachments {
         Ok(Self { client, cache: FileCache::new(config.cache_bytes), config })
     }
 
+    /// Waits for files, and lets them become old, by this timer in place of tokio's clock.
+    pub(crate) fn time_by(&mut self, timer: Arc<dyn Timer>) {
+        self.client.timer = timer;
+    }
+
     /// All files of a message in their order, within the time for all of them.
     ///
     /// | what happened | outcome |
@@ -46,11 +53,11 @@ impl Attachments {
     /// | too many bytes; an address that may not be called; 3xx, most 4xx | permanent |
     /// | no connection, no answer in time, 408, 425, 429, 5xx | not ready: tried again, no earlier than `Retry-After` says |
     pub(crate) async fn fetch(&self, attachments: &[Attachment]) -> Result<Vec<Arc<File>>, DeliveryError> {
-        let deadline = Instant::now() + self.config.timeout;
+        let deadline = Deadline::after(self.config.timeout, &self.client.timer);
         let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
         for attachment in attachments {
-            let file = timeout_at(deadline, self.file(attachment)).await;
-            let file = file.map_err(|_| {
+            let file = deadline.within(self.file(attachment)).await;
+            let file = file.ok_or_else(|| {
                 let why = format!("the attachments did not come within {:?}", self.config.timeout);
                 not_ready(why, None)
             })??;
@@ -68,7 +75,7 @@ impl Attachments {
     }
 
     async fn file(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
-        let cell = self.cache.cell(&attachment.url);
+        let cell = self.cache.cell(&attachment.url, self.client.timer.now());
         let file = cell.get_or_try_init(|| self.get(attachment)).await?;
         self.cache.keep(&attachment.url, &cell);
         Ok(Arc::clone(file))
@@ -79,10 +86,10 @@ impl Attachments {
         let from = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
         let request = self.request(url)?;
         let named = |error| of_attachment(&attachment.name, error);
-        let response = self.client.send(&from, request).await.map_err(named)?;
-        match response.status() {
-            StatusCode::OK => self.read(&from, response).await.map_err(named),
-            status => Err(named(refused(&from, &response, status))),
+        let answer = self.client.send(&from, request).await.map_err(named)?;
+        match answer.response.status() {
+            StatusCode::OK => self.read(&from, answer).await.map_err(named),
+            status => Err(named(refused(&from, &answer.response, status))),
         }
     }
 
@@ -106,7 +113,8 @@ impl Attachments {
         }
     }
 
-    async fn read(&self, from: &str, mut response: Response) -> Result<Arc<File>, DeliveryError> {
+    async fn read(&self, from: &str, answer: HttpAnswer) -> Result<Arc<File>, DeliveryError> {
+        let response = &answer.response;
         let most = self.config.max_bytes;
         let too_long = || {
             let why = format!("{from} sends more than {most} bytes; attachment_bytes sets how many may");
@@ -115,19 +123,14 @@ impl Attachments {
         if response.content_length().is_some_and(|length| length > most as u64) {
             return Err(too_long());
         }
-        if header(&response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        if header(response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
             return Err(DeliveryError::permanent(format!("{from} sends it compressed, unasked")));
         }
-        let content_type = header(&response, CONTENT_TYPE);
-        let mut bytes = Vec::new();
-        let broke =
-            |e: reqwest::Error| not_ready(format!("the connection to {from} broke: {}", root(&e)), None);
-        while let Some(part) = response.chunk().await.map_err(broke)? {
-            bytes.extend_from_slice(&part);
-            if bytes.len() > most {
-                return Err(too_long());
-            }
-        }
+        let content_type = header(response, CONTENT_TYPE);
+        let bytes = answer.read(most).await.map_err(|unread| match unread {
+            Unread::Broke(why) => not_ready(format!("the connection to {from} broke: {why}"), None),
+            Unread::TooLong => too_long(),
+        })?;
         Ok(Arc::new(File { bytes, content_type }))
     }
 }

@@ -11,7 +11,7 @@ use claimstream_domain::{
     notification::{AnswerClass, NotificationMessage},
 };
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
-use reqwest::{Request, Response, Url};
+use reqwest::{Request, Url};
 
 pub use answers::Answers;
 pub use auth::GatewayAuth;
@@ -19,7 +19,7 @@ pub use config::GatewayConfig;
 
 use self::templates::Templates;
 use crate::{
-    http::{HttpClient, failure, root},
+    http::{HttpAnswer, HttpClient, failure, root},
     webhook::refuse,
 };
 
@@ -84,15 +84,9 @@ impl GatewayChannel {
     }
 
     /// The provider's own name for the delivery. An answer that cannot be read has none; the message is delivered all the same.
-    async fn reference(&self, mut response: Response) -> Option<String> {
+    async fn reference(&self, answer: HttpAnswer) -> Option<String> {
         let pointer = self.config.reference.as_deref()?;
-        let mut body = Vec::new();
-        while let Ok(Some(part)) = response.chunk().await {
-            body.extend_from_slice(&part);
-            if body.len() > Self::MAX_ANSWER_BYTES {
-                return None;
-            }
-        }
+        let body = answer.read(Self::MAX_ANSWER_BYTES).await.ok()?;
         let answer: serde_json::Value = serde_json::from_slice(&body).ok()?;
         match answer.pointer(pointer)? {
             serde_json::Value::String(text) => Some(text.clone()),
@@ -110,11 +104,11 @@ impl ChannelProvider for GatewayChannel {
 
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let (host, request) = self.request(message)?;
-        let response = self.client.send(&host, request).await?;
-        let answer = self.config.answers.of(response.status().as_u16());
+        let sent = self.client.send(&host, request).await?;
+        let answer = self.config.answers.of(sent.response.status().as_u16());
         match answer.class {
-            AnswerClass::Delivered => Ok(Delivered { reference: self.reference(response).await }),
-            _ => Err(failure(&host, &response, answer)),
+            AnswerClass::Delivered => Ok(Delivered { reference: self.reference(sent).await }),
+            _ => Err(failure(&host, &sent.response, answer)),
         }
     }
 }

@@ -10,17 +10,20 @@ use claimstream_domain::{
     Invalid,
     notification::{AddressRule, Answer, RefusedAddress},
 };
-use claimstream_ports::notification::DeliveryError;
+use claimstream_ports::{Timer, notification::DeliveryError};
 use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
 
-use super::{limited_resolver::LimitedResolver, retry_after::retry_after};
+use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after};
+use crate::{deadline::Deadline, tokio_timer::TokioTimer};
 
 /// Sends requests, and says of every failure what it means. It follows no redirect.
 pub(crate) struct HttpClient {
     client: Client,
     rule: Option<Arc<AddressRule>>,
     connect_timeout: Duration,
+    /// Of a request, until the last byte of its answer.
     timeout: Duration,
+    pub(crate) timer: Arc<dyn Timer>,
 }
 
 impl HttpClient {
@@ -31,9 +34,15 @@ impl HttpClient {
         timeout: Duration,
         environment_proxies: bool,
     ) -> Result<Self, Invalid> {
-        let builder = builder(connect_timeout, timeout).pool_idle_timeout(IDLE);
+        let builder = builder(connect_timeout).pool_idle_timeout(IDLE);
         let builder = if environment_proxies { builder } else { builder.no_proxy() };
-        Ok(Self { client: built(builder)?, rule: None, connect_timeout, timeout })
+        Ok(Self {
+            client: built(builder)?,
+            rule: None,
+            connect_timeout,
+            timeout,
+            timer: TokioTimer::shared(),
+        })
     }
 
     /// A client for URLs that came from outside: each address that it connects to passes the rule.
@@ -46,11 +55,12 @@ impl HttpClient {
         environment_proxies: bool,
     ) -> Result<Self, Invalid> {
         let rule = Arc::new(rule.clone());
-        let builder = builder(connect_timeout, timeout).pool_idle_timeout(IDLE_TO_MANY);
+        let builder = builder(connect_timeout).pool_idle_timeout(IDLE_TO_MANY);
         let builder = builder.dns_resolver(Arc::new(LimitedResolver(Arc::clone(&rule))));
         let trusts_proxies = environment_proxies && *rule == AddressRule::Private;
         let builder = if trusts_proxies { builder } else { builder.no_proxy() };
-        Ok(Self { client: built(builder)?, rule: Some(rule), connect_timeout, timeout })
+        let (client, timer) = (built(builder)?, TokioTimer::shared());
+        Ok(Self { client, rule: Some(rule), connect_timeout, timeout, timer })
     }
 
     /// What builds requests.
@@ -63,10 +73,18 @@ impl HttpClient {
         &self,
         to: &(dyn fmt::Display + Sync),
         request: Request,
-    ) -> Result<Response, DeliveryError> {
+    ) -> Result<HttpAnswer, DeliveryError> {
         let to = to.to_string();
         self.judge(&request).map_err(|why| out_of_bounds(&to, &why))?;
-        self.client.execute(request).await.map_err(|e| self.unanswered(&to, &e))
+        let deadline = Deadline::after(self.timeout, &self.timer);
+        match deadline.within(self.client.execute(request)).await {
+            Some(Ok(response)) => Ok(HttpAnswer { response, deadline }),
+            Some(Err(error)) => Err(self.unanswered(&to, &error)),
+            None => {
+                let why = format!("no answer from {to} within {:?}", self.timeout);
+                Err(DeliveryError::of(Answer::LOST, why, None))
+            }
+        }
     }
 
     /// Judges a host that is an address; a name's addresses are judged when it is resolved.
@@ -81,11 +99,10 @@ impl HttpClient {
         if let Some(why) = refused(error) {
             return out_of_bounds(to, why);
         }
-        let reason = match (error.is_timeout(), error.is_connect()) {
-            (true, true) => format!("no connection to {to} within {:?}", self.connect_timeout),
-            (true, false) => format!("no answer from {to} within {:?}", self.timeout),
-            (false, true) => format!("no connection to {to}: {}", root(error)),
-            (false, false) => format!("the connection to {to} broke: {}", root(error)),
+        let reason = match error.is_connect() {
+            true if error.is_timeout() => format!("no connection to {to} within {:?}", self.connect_timeout),
+            true => format!("no connection to {to}: {}", root(error)),
+            false => format!("the connection to {to} broke: {}", root(error)),
         };
         // What has no connection has sent nothing. All others may have left whole before they broke.
         let answer = if error.is_connect() { Answer::NO_SESSION } else { Answer::LOST };
@@ -132,11 +149,10 @@ const IDLE: Duration = Duration::from_secs(4);
 /// The same where each recipient may have a server of their own, and each connection takes a descriptor.
 const IDLE_TO_MANY: Duration = Duration::from_secs(1);
 
-fn builder(connect_timeout: Duration, timeout: Duration) -> ClientBuilder {
+fn builder(connect_timeout: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("claimstream/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect_timeout)
-        .timeout(timeout)
         .redirect(Policy::none())
         .referer(false)
 }

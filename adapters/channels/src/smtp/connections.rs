@@ -1,9 +1,10 @@
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use claimstream_domain::Invalid;
+use claimstream_ports::Timer;
 #[cfg(feature = "tls")]
 use lettre::transport::smtp::client::TlsParameters;
 use lettre::transport::smtp::{
@@ -12,11 +13,11 @@ use lettre::transport::smtp::{
     client::AsyncSmtpConnection,
     extension::ClientId,
 };
-use tokio::time::{Instant, timeout};
 
 #[cfg(feature = "tls")]
 use super::server::Security;
 use super::{config::SmtpConfig, server::SmtpServer};
+use crate::{deadline::Deadline, tokio_timer::TokioTimer};
 
 /// Connections to one server, greeted, encrypted and logged in.
 ///
@@ -30,7 +31,9 @@ pub(super) struct Connections {
     connect_timeout: Duration,
     #[cfg(feature = "tls")]
     tls: Option<TlsParameters>,
-    idle: Mutex<Vec<(Instant, AsyncSmtpConnection)>>,
+    pub(super) timer: Arc<dyn Timer>,
+    /// Each since when it is idle, by the timer.
+    idle: Mutex<Vec<(Duration, AsyncSmtpConnection)>>,
 }
 
 impl Connections {
@@ -51,6 +54,7 @@ impl Connections {
             connect_timeout: config.connect_timeout,
             #[cfg(feature = "tls")]
             tls: tls(&config.server)?,
+            timer: TokioTimer::shared(),
             idle: Mutex::default(),
         })
     }
@@ -58,10 +62,11 @@ impl Connections {
     /// A connection that was kept and still answers.
     pub(super) async fn kept(&self) -> Option<AsyncSmtpConnection> {
         while let Some(mut kept) = self.pop() {
-            match timeout(Self::ANSWER_WITHIN, kept.test_connected()).await {
-                Ok(true) => return Some(kept),
-                Ok(false) => {}
-                Err(_) => self.forget(),
+            let deadline = Deadline::after(Self::ANSWER_WITHIN, &self.timer);
+            match deadline.within(kept.test_connected()).await {
+                Some(true) => return Some(kept),
+                Some(false) => {}
+                None => self.forget(),
             }
         }
         None
@@ -85,17 +90,17 @@ impl Connections {
     pub(super) fn keep(&self, connection: AsyncSmtpConnection) {
         let mut idle = self.idle();
         if idle.len() < Self::MAX_IDLE {
-            idle.push((Instant::now(), connection));
+            idle.push((self.timer.now(), connection));
         }
     }
 
     fn pop(&self) -> Option<AsyncSmtpConnection> {
-        let mut idle = self.idle();
-        idle.retain(|(since, _)| since.elapsed() < Self::IDLE_TIME);
+        let (mut idle, now) = (self.idle(), self.timer.now());
+        idle.retain(|(since, _)| now.saturating_sub(*since) < Self::IDLE_TIME);
         idle.pop().map(|(_, connection)| connection)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, AsyncSmtpConnection)>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(Duration, AsyncSmtpConnection)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,27 +5,29 @@ mod letter;
 mod parts;
 mod server;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::{
     Invalid,
     notification::{Answer, NotificationMessage},
 };
-use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::{
+    Timer,
+    notification::{ChannelProvider, Delivered, DeliveryError},
+};
 use lettre::{
     Message,
     message::Mailbox,
     transport::smtp::{Error, client::AsyncSmtpConnection, response::Response},
 };
-use tokio::time::{Instant, timeout_at};
 
 use self::{
     connections::Connections,
     dialogue::{Refusal, offer, send},
     letter::letter,
 };
-use crate::attachments::Attachments;
+use crate::{attachments::Attachments, deadline::Deadline};
 
 pub use config::{SmtpConfig, SmtpCredentials};
 pub use server::SmtpServer;
@@ -61,15 +63,22 @@ impl SmtpChannel {
         Ok(Self { connections: Connections::new(&config)?, attachments, from: config.sender()?, config })
     }
 
+    /// Waits for the server, and for the files that go with a mail, by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.attachments.time_by(Arc::clone(&timer));
+        self.connections.timer = timer;
+        self
+    }
+
     async fn send(&self, mail: &Message) -> Result<Response, DeliveryError> {
-        let deadline = Instant::now() + self.config.timeout;
+        let deadline = &Deadline::after(self.config.timeout, &self.connections.timer);
         let bytes = mail.formatted();
         let mut connection = match self.offer_on_kept(mail, &bytes, deadline).await? {
             Some(kept) => kept,
             None => self.offer_on_fresh(mail, &bytes, deadline).await?,
         };
-        let sent = timeout_at(deadline, send(&mut connection, &bytes)).await;
-        let sent = sent.map_err(|_| DeliveryError::unknown(self.late("no answer from")))?;
+        let sent = deadline.within(send(&mut connection, &bytes)).await;
+        let sent = sent.ok_or_else(|| DeliveryError::unknown(self.late("no answer from")))?;
         let sent = sent.map_err(|refusal| self.judge(refusal, mail))?;
         self.connections.keep(connection);
         Ok(sent)
@@ -81,9 +90,9 @@ impl SmtpChannel {
         &self,
         mail: &Message,
         bytes: &[u8],
-        deadline: Instant,
+        deadline: &Deadline,
     ) -> Result<Option<AsyncSmtpConnection>, DeliveryError> {
-        let kept = timeout_at(deadline, self.connections.kept()).await.unwrap_or_default();
+        let kept = deadline.within(self.connections.kept()).await.unwrap_or_default();
         let Some(mut kept) = kept else { return Ok(None) };
         match self.offer(&mut kept, mail, bytes, deadline).await? {
             Ok(()) => Ok(Some(kept)),
@@ -96,10 +105,10 @@ impl SmtpChannel {
         &self,
         mail: &Message,
         bytes: &[u8],
-        deadline: Instant,
+        deadline: &Deadline,
     ) -> Result<AsyncSmtpConnection, DeliveryError> {
-        let session = timeout_at(deadline, self.connections.fresh()).await;
-        let session = session.map_err(|_| DeliveryError::down(self.late("no session with")))?;
+        let session = deadline.within(self.connections.fresh()).await;
+        let session = session.ok_or_else(|| DeliveryError::down(self.late("no session with")))?;
         let mut fresh = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
         let offered = self.offer(&mut fresh, mail, bytes, deadline).await?;
         offered.map_err(|refusal| self.judge(refusal, mail)).map(|()| fresh)
@@ -110,10 +119,10 @@ impl SmtpChannel {
         connection: &mut AsyncSmtpConnection,
         mail: &Message,
         bytes: &[u8],
-        deadline: Instant,
+        deadline: &Deadline,
     ) -> Result<Result<(), Refusal>, DeliveryError> {
-        let offered = timeout_at(deadline, offer(connection, mail.envelope(), bytes)).await;
-        offered.map_err(|_| DeliveryError::transient(self.late("no answer from")))
+        let offered = deadline.within(offer(connection, mail.envelope(), bytes)).await;
+        offered.ok_or_else(|| DeliveryError::transient(self.late("no answer from")))
     }
 
     fn late(&self, what: &str) -> String {

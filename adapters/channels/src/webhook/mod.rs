@@ -4,11 +4,14 @@ mod participant;
 mod poster;
 mod signature;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::{Invalid, notification::NotificationMessage};
-use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::{
+    Timer,
+    notification::{ChannelProvider, Delivered, DeliveryError},
+};
 
 pub use config::WebhookConfig;
 pub use endpoint::Endpoint;
@@ -47,6 +50,12 @@ impl WebhookChannel {
     /// A provider with connections of its own; refuses what [`WebhookConfig::check`] refuses.
     pub fn new(config: WebhookConfig) -> Result<Self, Invalid> {
         Ok(Self { poster: Poster::new(&config)?, config })
+    }
+
+    /// Waits for answers by this timer in place of tokio's clock.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.poster.client.timer = timer;
+        self
     }
 
     fn endpoint(&self, message: &NotificationMessage) -> Result<Endpoint, DeliveryError> {

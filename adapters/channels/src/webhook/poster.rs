@@ -12,7 +12,7 @@ use crate::http::{HttpClient, failure, root};
 
 /// Posts JSON, signed and under an idempotency key, and says what the answer means.
 pub(crate) struct Poster {
-    client: HttpClient,
+    pub(super) client: HttpClient,
     signer: Option<Signer>,
 }
 
@@ -36,7 +36,7 @@ impl Poster {
         traceparent: Option<&str>,
         body: Vec<u8>,
     ) -> Result<Delivered, DeliveryError> {
-        let response = self.client.send(to, self.request(to, key, traceparent, body)?).await?;
+        let response = self.client.send(to, self.request(to, key, traceparent, body)?).await?.response;
         match Answer::of_http_status(response.status().as_u16()) {
             Answer::DELIVERED => Ok(Delivered { reference: reference(&response) }),
             answer => Err(failure(to, &response, answer)),

@@ -1,12 +1,23 @@
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use claimstream_channels::{AttachmentConfig, SmtpChannel, SmtpConfig};
 use claimstream_domain::notification::{AddressRule, Attachment, Channel, NotificationMessage};
-use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::{
+    Timer,
+    mock::HandTimer,
+    notification::{ChannelProvider, Delivered, DeliveryError},
+};
+use futures::future::join;
 
 use crate::{
     mail_server::MailServer,
-    message::message,
+    message::{LONG, message},
     web_server::{Answer, WebServer},
 };
 
@@ -18,22 +29,21 @@ fn bounds() -> AttachmentConfig {
         plain_http: true,
         reach: AddressRule::Private,
         environment_proxies: false,
-        timeout: Duration::from_secs(30),
-        connect_timeout: Duration::from_secs(10),
+        timeout: LONG,
+        connect_timeout: LONG,
         ..AttachmentConfig::default()
     }
 }
 
-/// The same, for files that do not come in time.
-fn short() -> AttachmentConfig {
-    let time = Duration::from_millis(800);
-    AttachmentConfig { timeout: time, connect_timeout: time, ..bounds() }
+fn channel(mails: &MailServer, attachments: AttachmentConfig) -> SmtpChannel {
+    channel_by(&HandTimer::default(), mails, attachments)
 }
 
-fn channel(mails: &MailServer, attachments: AttachmentConfig) -> SmtpChannel {
+fn channel_by(timer: &HandTimer, mails: &MailServer, attachments: AttachmentConfig) -> SmtpChannel {
     let server = format!("smtp://{}", mails.address()).parse().unwrap();
     let config = SmtpConfig::new(server, "Shop <no-reply@shop.example>");
-    SmtpChannel::new(SmtpConfig { attachments, ..config }).unwrap()
+    let config = SmtpConfig { attachments, connect_timeout: LONG, timeout: LONG, ..config };
+    SmtpChannel::new(config).unwrap().with_timer(Arc::new(timer.clone()))
 }
 
 fn mail_with(files: &[(&str, &str, Option<&str>)]) -> NotificationMessage {
@@ -47,12 +57,19 @@ fn mail_with(files: &[(&str, &str, Option<&str>)]) -> NotificationMessage {
     mail
 }
 
-/// What came of a mail with one file that its server answers so.
+/// What came of a mail with one file that its server answers so. A silence lasts as long as a file may take.
 async fn answered(answer: Answer) -> Result<Delivered, DeliveryError> {
-    let bounds = if matches!(answer, Answer::Silence) { short() } else { bounds() };
+    let (timer, is_silent) = (HandTimer::default(), matches!(answer, Answer::Silence));
     let (files, mails) = (WebServer::start([answer]).await, MailServer::start([]).await);
     let mail = mail_with(&[(&files.url("/a?key=k"), "a.pdf", None)]);
-    let outcome = channel(&mails, bounds).deliver(&mail).await;
+    let time_passes = async {
+        files.asked().await;
+        if is_silent {
+            timer.advance(LONG);
+        }
+    };
+    let channel = channel_by(&timer, &mails, bounds());
+    let (outcome, ()) = join(channel.deliver(&mail), time_passes).await;
     assert_eq!(mails.seen().mails.len(), usize::from(outcome.is_ok()), "no mail goes without its file");
     assert!(outcome.is_ok() || mails.seen().connections == 0, "the mail server is not asked");
     outcome
@@ -147,17 +164,19 @@ async fn all_files_of_a_mail_share_their_bytes_and_their_time() {
     let mail = mail_with(&[(&one, "1", None), (&two, "2", None)]);
     let reason = permanent(channel(&mails, bounds()).deliver(&mail).await);
     assert!(reason.contains("more than 1500 bytes in all"), "{reason}");
-    // Each file alone comes in time, and the two do not.
-    let slow = WebServer::answering(|_| {
-        Box::pin(async {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            Answer::Body(&[], b"x".to_vec())
-        })
+    // When their time is over, the second file has had less than that for itself.
+    let (timer, asked) = (HandTimer::default(), AtomicU32::new(0));
+    let turned = timer.clone();
+    let slow = WebServer::answering(move |_| {
+        turned.advance(LONG * 2 / 3);
+        let is_first = asked.fetch_add(1, Relaxed) == 0;
+        Box::pin(async move { if is_first { Answer::Body(&[], b"x".to_vec()) } else { Answer::Silence } })
     })
     .await;
     let (one, two) = (slow.url("/1"), slow.url("/2"));
     let mail = mail_with(&[(&one, "1", None), (&two, "2", None)]);
-    not_ready(channel(&mails, short()).deliver(&mail).await);
+    not_ready(channel_by(&timer, &mails, bounds()).deliver(&mail).await);
+    assert_eq!((slow.received().len(), timer.now()), (2, LONG * 4 / 3));
     assert_eq!(mails.seen().connections, 0, "no mail goes without its file");
 }
 

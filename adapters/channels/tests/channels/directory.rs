@@ -1,19 +1,21 @@
-use std::time::Duration;
+use std::sync::Arc;
 
 use claimstream_channels::{HttpDirectory, HttpDirectoryConfig, Secret};
 use claimstream_domain::notification::SegmentPlace;
-use claimstream_ports::{StoreErrorKind, notification::RecipientDirectory};
+use claimstream_ports::{StoreErrorKind, mock::HandTimer, notification::RecipientDirectory};
+use futures::future::join;
 use serde_json::{Value, json};
 
+use crate::message::LONG;
 use crate::web_server::{Answer, Received, WebServer};
 
 /// A server that knows every user and segment but those that begin with `x`, and a directory on it.
 async fn server() -> (WebServer, HttpDirectory) {
-    server_within(Duration::from_secs(30)).await
+    server_by(&HandTimer::default()).await
 }
 
-/// The same, and how long an answer may take.
-async fn server_within(timeout: Duration) -> (WebServer, HttpDirectory) {
+/// The same; answers are waited for by this timer.
+async fn server_by(timer: &HandTimer) -> (WebServer, HttpDirectory) {
     let server = WebServer::answering(|received| {
         let answer = answer(&received);
         Box::pin(async move { answer })
@@ -21,11 +23,12 @@ async fn server_within(timeout: Duration) -> (WebServer, HttpDirectory) {
     let server = server.await;
     let directory = HttpDirectory::new(HttpDirectoryConfig {
         token: Some(Secret::new("hunter2")),
-        timeout,
+        connect_timeout: LONG,
+        timeout: LONG,
         environment_proxies: false,
         ..HttpDirectoryConfig::new(server.url("/v1/").parse().expect("a URL"))
     });
-    (server, directory.expect("a good configuration"))
+    (server, directory.expect("a good configuration").with_timer(Arc::new(timer.clone())))
 }
 
 fn answer(received: &Received) -> Answer {
@@ -113,8 +116,8 @@ async fn members_come_page_by_page_and_an_unknown_segment_is_told_from_a_wrong_u
 
 #[tokio::test]
 async fn a_server_that_is_away_makes_nobody_unknown() {
-    let (_server, patient) = server().await;
-    let (_silent, hasty) = server_within(Duration::from_millis(1_500)).await;
+    let timer = HandTimer::default();
+    let (server, directory) = server_by(&timer).await;
     for (id, kind, why) in [
         ("slow", StoreErrorKind::Unavailable, "no answer from"),
         ("gone", StoreErrorKind::Unavailable, "127.0.0.1"),
@@ -125,11 +128,16 @@ async fn a_server_that_is_away_makes_nobody_unknown() {
         ("nobody", StoreErrorKind::Corrupt, "has no user"),
         ("long", StoreErrorKind::Corrupt, "more than 16777216 bytes"),
     ] {
-        let directory = if id == "slow" { &hasty } else { &patient };
-        let error = directory.users(&ids(&[id])).await.expect_err(id);
+        let time_passes = async {
+            server.asked().await;
+            if id == "slow" {
+                timer.advance(LONG);
+            }
+        };
+        let error = join(directory.users(&ids(&[id])), time_passes).await.0.expect_err(id);
         assert_eq!(error.kind(), kind, "{id}: {error}");
         let text = error.to_string();
         assert!(text.contains(why) && !text.contains("hunter2") && !text.contains("ann@"), "{id}: {text}");
     }
-    assert!(!format!("{patient:?}").contains("hunter2"));
+    assert!(!format!("{directory:?}").contains("hunter2"));
 }

@@ -8,6 +8,7 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinHandle,
 };
 
@@ -41,6 +42,7 @@ pub(crate) struct Seen {
 pub(crate) struct MailServer {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
+    silent: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -52,12 +54,19 @@ impl MailServer {
         let address = listener.local_addr().expect("an address");
         let seen = Arc::new(Mutex::new(Seen::default()));
         let script: Script = script.into_iter().collect();
-        let task = tokio::spawn(serve(listener, Arc::new(script), Arc::clone(&seen)));
-        Self { address, seen, task }
+        let silent = Arc::new(Notify::new());
+        let dialogues = (Arc::new(script), Arc::clone(&seen), Arc::clone(&silent));
+        let task = tokio::spawn(serve(listener, dialogues));
+        Self { address, seen, silent, task }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Waits for a [`Reply::Silence`] since the last one that was waited for.
+    pub(crate) async fn is_silent(&self) {
+        self.silent.notified().await;
     }
 
     pub(crate) fn seen(&self) -> Seen {
@@ -71,11 +80,11 @@ impl Drop for MailServer {
     }
 }
 
-async fn serve(listener: TcpListener, script: Arc<Script>, seen: Arc<Mutex<Seen>>) {
+async fn serve(listener: TcpListener, dialogues: (Arc<Script>, Arc<Mutex<Seen>>, Arc<Notify>)) {
     while let Ok((stream, _)) = listener.accept().await {
+        let (script, seen, silent) = dialogues.clone();
         seen.lock().expect("no panic elsewhere").connections += 1;
-        let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
-        let dialogue = Dialogue { stream: BufReader::new(stream), script, seen, counted: 0 };
+        let dialogue = Dialogue { stream: BufReader::new(stream), script, seen, silent, counted: 0 };
         tokio::spawn(dialogue.run());
     }
 }
@@ -84,6 +93,7 @@ struct Dialogue {
     stream: BufReader<TcpStream>,
     script: Arc<Script>,
     seen: Arc<Mutex<Seen>>,
+    silent: Arc<Notify>,
     /// Commands that had [`Reply::Behind`].
     counted: u32,
 }
@@ -150,7 +160,10 @@ impl Dialogue {
                 self.stream.write_all(format!("{line}\r\n").as_bytes()).await
             }
             Reply::Close => Err(io::ErrorKind::ConnectionAborted.into()),
-            Reply::Silence => std::future::pending().await,
+            Reply::Silence => {
+                self.silent.notify_one();
+                std::future::pending().await
+            }
         }
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use claimstream_domain::notification::{Channel, Content, NotificationMessage, message_id};
 use uuid::Uuid;
 
@@ -27,3 +29,6 @@ pub(crate) fn message(channel: Channel, address: &str) -> NotificationMessage {
         traceparent: None,
     }
 }
+
+/// A limit that no test reaches by waiting, only by turning a timer.
+pub(crate) const LONG: Duration = Duration::from_secs(3_600);

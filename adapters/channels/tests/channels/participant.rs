@@ -5,12 +5,14 @@ use claimstream_domain::tcc::{Branch, BranchCall, GlobalId, Operation};
 use claimstream_ports::tcc::{Participant, ParticipantError};
 use serde_json::{Value, json};
 
+use crate::message::LONG;
 use crate::web_server::{Answer, WebServer};
 
 fn participant(server: &WebServer) -> HttpParticipant {
     let gateway = Some(server.url("/tcc?token=query-key").parse().unwrap());
-    HttpParticipant::new(WebhookConfig { gateway, environment_proxies: false, ..WebhookConfig::default() })
-        .unwrap()
+    let (connect_timeout, timeout) = (LONG, LONG);
+    let config = WebhookConfig { gateway, connect_timeout, timeout, ..WebhookConfig::default() };
+    HttpParticipant::new(WebhookConfig { environment_proxies: false, ..config }).unwrap()
 }
 
 fn call(operation: Operation) -> BranchCall {

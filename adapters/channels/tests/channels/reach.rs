@@ -3,12 +3,13 @@ use claimstream_domain::notification::{AddressRule, Channel};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 
 use crate::{
-    message::message,
+    message::{LONG, message},
     web_server::{Answer, WebServer},
 };
 
 fn config(reach: AddressRule) -> WebhookConfig {
-    WebhookConfig { reach, environment_proxies: false, ..WebhookConfig::default() }
+    let (connect_timeout, timeout) = (LONG, LONG);
+    WebhookConfig { reach, environment_proxies: false, connect_timeout, timeout, ..WebhookConfig::default() }
 }
 
 async fn deliver(reach: AddressRule, to: &str) -> Result<Delivered, DeliveryError> {

@@ -1,23 +1,26 @@
-use std::time::{Duration, Instant};
+use std::{sync::Arc, time::Duration};
 
 use claimstream_channels::{Secret, SmtpChannel, SmtpConfig, SmtpCredentials};
 use claimstream_domain::notification::{Answer, Channel};
-use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
+use claimstream_ports::{
+    Timer,
+    mock::HandTimer,
+    notification::{ChannelProvider, Delivered, DeliveryError},
+};
+use futures::future::{join, join_all};
 use tokio::net::TcpListener;
 
 use crate::{
     mail_server::{MailServer, Reply},
-    message::message,
+    message::{LONG, message},
 };
 
 const ADDRESS: &str = "ann@example.com";
 
 fn config(server: &str) -> SmtpConfig {
-    let connect_timeout = Duration::from_secs(10);
-    let timeout = Duration::from_secs(30);
     SmtpConfig {
-        connect_timeout,
-        timeout,
+        connect_timeout: LONG,
+        timeout: LONG,
         ..SmtpConfig::new(server.parse().unwrap(), "Shop <no-reply@shop.example>")
     }
 }
@@ -26,13 +29,18 @@ fn config_for(server: &MailServer) -> SmtpConfig {
     config(&format!("smtp://{}", server.address()))
 }
 
+/// A channel whose time stands still.
+fn channel_of(config: SmtpConfig) -> SmtpChannel {
+    SmtpChannel::new(config).unwrap().with_timer(Arc::new(HandTimer::default()))
+}
+
 async fn deliver(channel: &SmtpChannel) -> Result<Delivered, DeliveryError> {
     channel.deliver(&message(Channel::Email, ADDRESS)).await
 }
 
 async fn answered(command: &'static str, reply: Reply) -> Result<Delivered, DeliveryError> {
     let server = MailServer::start([(command, reply)]).await;
-    deliver(&SmtpChannel::new(config_for(&server)).unwrap()).await
+    deliver(&channel_of(config_for(&server))).await
 }
 
 /// Tried again, and the mail was not accepted.
@@ -66,8 +74,7 @@ fn permanent(outcome: Result<Delivered, DeliveryError>) -> String {
 #[tokio::test]
 async fn a_mail_is_handed_over_with_the_messages_id_and_the_servers_answer_is_the_reference() {
     let server = MailServer::start([]).await;
-    let channel =
-        SmtpChannel::new(SmtpConfig { hello: Some("shop.example".into()), ..config_for(&server) }).unwrap();
+    let channel = channel_of(SmtpConfig { hello: Some("shop.example".into()), ..config_for(&server) });
     let delivered = deliver(&channel).await.unwrap();
     assert_eq!(delivered.reference.as_deref(), Some("2.0.0 queued as Q1"));
     let seen = server.seen();
@@ -85,7 +92,7 @@ async fn a_mail_is_handed_over_with_the_messages_id_and_the_servers_answer_is_th
 #[tokio::test]
 async fn mails_share_a_connection_while_it_lasts() {
     let server = MailServer::start([]).await;
-    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    let channel = channel_of(config_for(&server));
     for _ in 0..3 {
         deliver(&channel).await.unwrap();
     }
@@ -136,7 +143,7 @@ async fn an_address_with_a_name_is_not_repeated_either() {
         [("RCPT", "550 5.1.1 <ann@example.com>: unknown"), ("MESSAGE", "451 try Ann@Example.com later")];
     for (command, line) in lines {
         let server = MailServer::start([(command, Reply::Line(line))]).await;
-        let channel = SmtpChannel::new(config_for(&server)).unwrap();
+        let channel = channel_of(config_for(&server));
         let refused = channel.deliver(&message(Channel::Email, "Ann <ann@example.com>")).await;
         let reason = refused.unwrap_err().to_string();
         assert!(reason.contains("***") && !reason.to_lowercase().contains(ADDRESS), "{reason}");
@@ -175,7 +182,7 @@ async fn a_connection_that_breaks_leaves_the_mail_in_doubt_only_once_it_was_sent
     }
     unknown(answered("MESSAGE", Reply::Close).await);
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    down(deliver(&SmtpChannel::new(config(&format!("smtp://{free}"))).unwrap()).await);
+    down(deliver(&channel_of(config(&format!("smtp://{free}")))).await);
 }
 
 #[tokio::test]
@@ -187,28 +194,33 @@ async fn silence_ends_with_the_timeout_and_its_connection_is_never_used_again() 
         ("MESSAGE", Answer::LOST),
     ];
     let silences = heard.map(|(command, answer)| ends_with_the_timeout(command, answer));
-    futures::future::join_all(silences).await;
+    join_all(silences).await;
 }
 
-/// The timeout is one for the session, the offer and the mail, so it leaves a busy machine its time.
+/// The timeout is one for the session, the offer and the mail.
 async fn ends_with_the_timeout(command: &'static str, answer: Answer) {
     let server = MailServer::start([(command, Reply::Silence)]).await;
-    let timeout = Duration::from_secs(2);
-    let config = SmtpConfig { connect_timeout: timeout, timeout, ..config_for(&server) };
-    let channel = SmtpChannel::new(config).unwrap();
-    let start = Instant::now();
-    let reason = failed_as(answer, deliver(&channel).await);
-    let took = start.elapsed();
-    assert!(took >= timeout && took < Duration::from_secs(15), "{took:?}");
-    assert!(reason.contains(" smtp://127.0.0.1:") && reason.ends_with("within 2s"), "{reason}");
-    failed_as(answer, deliver(&channel).await);
+    let timer = HandTimer::default();
+    let channel = SmtpChannel::new(config_for(&server)).unwrap().with_timer(Arc::new(timer.clone()));
+    for _ in 0..2 {
+        let time_passes = async {
+            server.is_silent().await;
+            let end = timer.now() + LONG;
+            timer.asleep_until(end).await;
+            assert_eq!(timer.next_wakeup(), Some(end), "{command}");
+            timer.advance(LONG);
+        };
+        let (outcome, ()) = join(deliver(&channel), time_passes).await;
+        let reason = failed_as(answer, outcome);
+        assert!(reason.contains(" smtp://127.0.0.1:") && reason.ends_with("within 3600s"), "{reason}");
+    }
     assert_eq!(server.seen().connections, 2, "{command}");
 }
 
 #[tokio::test]
 async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("OTHER", Reply::Close)]).await;
-    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    let channel = channel_of(config_for(&server));
     for _ in 0..2 {
         deliver(&channel).await.unwrap();
     }
@@ -218,17 +230,25 @@ async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
 #[tokio::test]
 async fn a_kept_connection_that_broke_without_a_sign_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("OTHER", Reply::Silence)]).await;
-    let channel = SmtpChannel::new(config_for(&server)).unwrap();
-    for _ in 0..2 {
-        deliver(&channel).await.unwrap();
-    }
+    let timer = HandTimer::default();
+    let channel = SmtpChannel::new(config_for(&server)).unwrap().with_timer(Arc::new(timer.clone()));
+    deliver(&channel).await.unwrap();
+    // The question whether it is still a connection ends long before the delivery.
+    let time_passes = async {
+        server.is_silent().await;
+        let end = timer.now() + LONG / 100;
+        timer.asleep_until(end).await;
+        timer.advance_to_next();
+    };
+    let (delivered, ()) = join(deliver(&channel), time_passes).await;
+    delivered.unwrap();
     assert_eq!((server.seen().connections, server.seen().mails.len()), (2, 2));
 }
 
 #[tokio::test]
 async fn a_server_that_takes_few_mails_on_a_connection_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("MAIL", Reply::Behind(1, "421 4.4.5 too many mails"))]).await;
-    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    let channel = channel_of(config_for(&server));
     for _ in 0..3 {
         deliver(&channel).await.unwrap();
     }
@@ -239,14 +259,14 @@ async fn a_server_that_takes_few_mails_on_a_connection_costs_a_new_one_and_no_ma
 async fn a_user_logs_in_and_a_wrong_password_is_tried_again_and_never_shown() {
     let credentials = || Some(SmtpCredentials { user: "ann".into(), password: Secret::new("hunter2") });
     let server = MailServer::start([]).await;
-    let channel = SmtpChannel::new(SmtpConfig { credentials: credentials(), ..config_for(&server) }).unwrap();
+    let channel = channel_of(SmtpConfig { credentials: credentials(), ..config_for(&server) });
     deliver(&channel).await.unwrap();
     // base64 of "\0ann\0hunter2", as printf and base64 write it
     assert_eq!(server.seen().commands[1], "AUTH PLAIN AGFubgBodW50ZXIy");
     assert!(!format!("{channel:?}").contains("hunter2"));
 
     let strict = MailServer::start([("AUTH", Reply::Line("535 5.7.8 wrong"))]).await;
-    let channel = SmtpChannel::new(SmtpConfig { credentials: credentials(), ..config_for(&strict) }).unwrap();
+    let channel = channel_of(SmtpConfig { credentials: credentials(), ..config_for(&strict) });
     let reason = down(deliver(&channel).await);
     assert!(reason.contains("535") && !reason.contains("hunter2"), "{reason}");
 }
@@ -254,7 +274,7 @@ async fn a_user_logs_in_and_a_wrong_password_is_tried_again_and_never_shown() {
 #[tokio::test]
 async fn an_address_that_is_none_is_refused_for_good_without_a_connection() {
     let server = MailServer::start([]).await;
-    let channel = SmtpChannel::new(config_for(&server)).unwrap();
+    let channel = channel_of(config_for(&server));
     permanent(channel.deliver(&message(Channel::Email, "ann at example.com")).await);
     assert_eq!(server.seen().connections, 0);
 }
@@ -276,7 +296,7 @@ fn a_configuration_that_cannot_work_is_refused_with_the_one_that_does() {
 async fn starttls_is_spoken_where_it_is_required() {
     let server = MailServer::start([]).await;
     let url = format!("smtp://localhost:{}?tls=required", server.address().port());
-    let channel = SmtpChannel::new(config(&url)).unwrap();
+    let channel = channel_of(config(&url));
     down(deliver(&channel).await);
     // A handshake record of TLS (RFC 8446, section 5.1), and no word of the mail before it.
     assert_eq!(server.seen().encrypted, [0x16, 3, 1]);
@@ -288,7 +308,7 @@ async fn starttls_is_spoken_where_it_is_required() {
 async fn a_server_without_starttls_gets_no_mail_where_it_is_required() {
     let server = MailServer::start([("EHLO", Reply::Line("250 stub"))]).await;
     let url = format!("smtp://localhost:{}?tls=required", server.address().port());
-    down(deliver(&SmtpChannel::new(config(&url)).unwrap()).await);
+    down(deliver(&channel_of(config(&url))).await);
     assert!(server.seen().commands.iter().all(|command| !command.starts_with("MAIL")));
 }
 

@@ -15,6 +15,7 @@ use claimstream_tokio::TokioTimer;
 use futures::FutureExt;
 use serde_json::json;
 
+use crate::message::LONG;
 use crate::web_server::{Answer, Received, WebServer};
 
 /// A service with a database of its own, which keeps branches as its requests ask.
@@ -86,7 +87,14 @@ async fn drive(service: &Service) -> (GlobalId, GlobalState, WebServer) {
     let answering = service.clone();
     let server = WebServer::answering(move |request| answering.clone().answer(request).boxed()).await;
     let gateway = Some(server.url("/coupons").parse().expect("a URL"));
-    let config = WebhookConfig { gateway, environment_proxies: false, ..WebhookConfig::default() };
+    let (connect_timeout, timeout) = (LONG, LONG);
+    let config = WebhookConfig {
+        gateway,
+        environment_proxies: false,
+        connect_timeout,
+        timeout,
+        ..WebhookConfig::default()
+    };
     let retry = RetryPolicy {
         base: Duration::from_millis(1),
         cap: Duration::from_millis(5),
@@ -112,14 +120,13 @@ async fn drive(service: &Service) -> (GlobalId, GlobalState, WebServer) {
         loop {
             match coordinator.state(&gid).await.expect("a state").expect("a transaction") {
                 state if state.is_final() => return state,
-                _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                _ => tokio::task::yield_now().await,
             }
         }
     };
     let pipeline = relay.shared_pipeline("tcc", coordinator.clone()).expect("a pipeline");
-    let patience = tokio::time::timeout(Duration::from_secs(30), ended);
     let (sender, receiver) = futures::channel::oneshot::channel();
-    let watch = async { sender.send(patience.await.expect("an end")).expect("somebody waits") };
+    let watch = async { sender.send(ended.await).expect("the receiver is there") };
     pipeline.run_until(watch).await.expect("a report");
     (gid, receiver.await.expect("a state"), server)
 }

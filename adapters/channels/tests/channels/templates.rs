@@ -1,20 +1,22 @@
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use claimstream_channels::{HttpTemplates, HttpTemplatesConfig, Secret};
-use claimstream_ports::{StoreErrorKind, notification::TemplateSource};
+use claimstream_ports::{StoreErrorKind, mock::HandTimer, notification::TemplateSource};
+use futures::future::join;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
+    sync::Notify,
     task::JoinHandle,
 };
+
+use crate::message::LONG;
 
 /// A server that answers each path by the id in it, and keeps the heads of requests.
 struct Server {
     url: String,
     heads: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -28,10 +30,11 @@ async fn server() -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/v1/templates", listener.local_addr().expect("an address"));
     let heads = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&heads);
+    let (kept, asked) = (Arc::clone(&heads), Arc::new(Notify::new()));
+    let notify = Arc::clone(&asked);
     let task = tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let kept = Arc::clone(&kept);
+            let (kept, notify) = (Arc::clone(&kept), Arc::clone(&notify));
             tokio::spawn(async move {
                 let mut head = Vec::new();
                 let mut part = [0; 1024];
@@ -44,6 +47,7 @@ async fn server() -> Server {
                 let head = String::from_utf8_lossy(&head).into_owned();
                 let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
                 kept.lock().expect("no panic elsewhere").push(head);
+                notify.notify_one();
                 let (status, body) = match path.split('/').nth(3).unwrap_or_default() {
                     "slow" => return std::future::pending().await,
                     "broken" => (500, String::new()),
@@ -62,7 +66,7 @@ async fn server() -> Server {
             });
         }
     });
-    Server { url, heads, task }
+    Server { url, heads, asked, task }
 }
 
 fn version(id: &str, number: u32) -> String {
@@ -70,17 +74,18 @@ fn version(id: &str, number: u32) -> String {
 }
 
 fn templates(server: &Server) -> HttpTemplates {
-    templates_within(Duration::from_secs(30), server)
+    templates_by(&HandTimer::default(), server)
 }
 
-fn templates_within(timeout: Duration, server: &Server) -> HttpTemplates {
+fn templates_by(timer: &HandTimer, server: &Server) -> HttpTemplates {
     let config = HttpTemplatesConfig {
         token: Some(Secret::new("hunter2")),
-        timeout,
+        connect_timeout: LONG,
+        timeout: LONG,
         environment_proxies: false,
         ..HttpTemplatesConfig::new(server.url.parse().expect("a URL"))
     };
-    HttpTemplates::new(config).expect("a good configuration")
+    HttpTemplates::new(config).expect("a good configuration").with_timer(Arc::new(timer.clone()))
 }
 
 #[tokio::test]
@@ -101,7 +106,8 @@ async fn a_version_is_asked_for_by_its_path_with_the_token() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_used_is_an_error_that_names_the_server_and_no_secret() {
     let server = server().await;
-    let (patient, hasty) = (templates(&server), templates_within(Duration::from_millis(1_500), &server));
+    let timer = HandTimer::default();
+    let source = templates_by(&timer, &server);
     for (id, kind, why) in [
         ("broken", StoreErrorKind::Unavailable, "HTTP 500"),
         ("locked", StoreErrorKind::Misconfigured, "scope read"),
@@ -110,8 +116,13 @@ async fn an_answer_that_cannot_be_used_is_an_error_that_names_the_server_and_no_
         ("odd", StoreErrorKind::Corrupt, "missing field"),
         ("other", StoreErrorKind::Corrupt, "asked for \"other\", it answers \"t\""),
     ] {
-        let source = if id == "slow" { &hasty } else { &patient };
-        let error = source.published(id).await.expect_err(id);
+        let time_passes = async {
+            server.asked.notified().await;
+            if id == "slow" {
+                timer.advance(LONG);
+            }
+        };
+        let error = join(source.published(id), time_passes).await.0.expect_err(id);
         assert_eq!(error.kind(), kind, "{id}: {error}");
         let text = error.to_string();
         assert!(
@@ -119,5 +130,5 @@ async fn an_answer_that_cannot_be_used_is_an_error_that_names_the_server_and_no_
             "{id}: {text}"
         );
     }
-    assert!(!format!("{patient:?}").contains("hunter2"));
+    assert!(!format!("{source:?}").contains("hunter2"));
 }

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinHandle,
 };
 
@@ -49,6 +50,7 @@ impl Received {
 pub(crate) struct WebServer {
     address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
+    asked: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -68,14 +70,19 @@ impl WebServer {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let received = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(serve(listener, answer, Arc::clone(&received)));
-        Self { address, received, task }
+        let (received, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+        let task = tokio::spawn(serve(listener, answer, Arc::clone(&received), Arc::clone(&asked)));
+        Self { address, received, asked, task }
     }
 
     /// A URL of the server.
     pub(crate) fn url(&self, rest: &str) -> String {
         format!("http://{}{rest}", self.address)
+    }
+
+    /// Waits for a request since the last one that was waited for.
+    pub(crate) async fn asked(&self) {
+        self.asked.notified().await;
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
@@ -93,11 +100,13 @@ async fn serve(
     listener: TcpListener,
     mut answer: impl FnMut(Received) -> BoxFuture<'static, Answer>,
     received: Arc<Mutex<Vec<Received>>>,
+    asked: Arc<Notify>,
 ) {
     let mut silent = Vec::new();
     while let Ok((mut stream, _)) = listener.accept().await {
         let Ok(request) = read(&mut stream).await else { continue };
         received.lock().expect("no panic elsewhere").push(request.clone());
+        asked.notify_one();
         match answer(request).await {
             Answer::Status(code, headers) => {
                 let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();

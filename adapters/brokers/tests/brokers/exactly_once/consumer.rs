@@ -7,6 +7,7 @@ use claimstream_steps::{
     StepResult,
     inbox::{Consumer, Handed, Inbox, deliveries},
 };
+use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, StreamExt};
 use sea_orm::{ConnectionTrait, Statement};
@@ -20,9 +21,6 @@ pub(super) const TABLES: [&str; 2] = [
     "CREATE TABLE effect (at BIGINT PRIMARY KEY AUTO_INCREMENT, number BIGINT NOT NULL)",
     "CREATE TABLE effect_repeat (one INT NOT NULL)",
 ];
-
-/// How long the last messages may take after the last kill.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Consumes until it is killed.
 pub(super) async fn run() {
@@ -56,10 +54,9 @@ pub(super) async fn run() {
 
 /// The effects in the order in which they happened, as soon as there are so many, and none has come for a while.
 pub(super) async fn settled_effects(inbox: &SeaOrmOutbox, expected: u64) -> Vec<u64> {
-    let begun = std::time::Instant::now();
-    while effects(inbox).await.len() as u64 != expected && begun.elapsed() < LIMIT {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let all_are_there = async || effects(inbox).await.len() as u64 >= expected;
+    eventually("every order has its effect", all_are_there).await;
+    // A second effect of one would come behind.
     tokio::time::sleep(Duration::from_secs(2)).await;
     effects(inbox).await
 }

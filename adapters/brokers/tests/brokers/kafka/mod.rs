@@ -8,12 +8,12 @@ mod throughput;
 
 use libtest_mimic::Trial;
 
-use crate::trial;
+use crate::{long, trial};
 
 /// Names each trial after its function.
 macro_rules! trials {
     ($($file:ident::$name:ident),* $(,)?) => {
-        [$(trial(concat!("kafka::", stringify!($file), "::", stringify!($name)), true, $file::$name)),*]
+        [$(long("kafka", trial(concat!("kafka::", stringify!($file), "::", stringify!($name)), $file::$name))),*]
     };
 }
 

@@ -1,25 +1,28 @@
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Publish};
-use claimstream_testbed::PrivateBroker;
+use claimstream_testbed::{PrivateBroker, eventually};
 use lapin::types::AMQPValue;
-use tokio::time::timeout;
 
 use super::{
     NAME,
     counted::Counted,
-    queues::{BUSY, Queues, text},
+    place,
+    queues::{Queues, text},
 };
-use crate::load::{numbered, publication};
+use crate::{
+    cut_off::cut_off,
+    load::{numbered, publication},
+};
 
 fn consumer(url: &str, queue: &str) -> RabbitMqConsumer {
-    RabbitMqConsumer::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY), queue)
+    RabbitMqConsumer::new(place(url), queue)
 }
 
 async fn publish(url: &str, publications: &[Publication]) {
-    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY));
+    let publisher = RabbitMqPublisher::new(place(url));
     let answers = publisher.publish(publications).await;
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
 }
@@ -47,7 +50,7 @@ pub(super) async fn what_was_published_comes_with_all_that_travelled_beside_it(u
 
 pub(super) async fn a_login_that_is_refused_is_no_broker_that_is_away(url: String) {
     let queue = Queues::at(&url).await.quorum().await;
-    let stranger = RabbitMqPlace::new(&url).unwrap().with_login("guest", "not the password");
+    let stranger = place(&url).with_login("guest", "not the password");
     let refused = RabbitMqConsumer::new(stranger, &queue).next().await.unwrap_err();
     assert!(matches!(refused, ConsumeError::Refused(_)), "{refused}");
     let (server, _) = url.rsplit_once('/').filter(|(server, _)| !server.ends_with('/')).unwrap_or((&url, ""));
@@ -56,36 +59,42 @@ pub(super) async fn a_login_that_is_refused_is_no_broker_that_is_away(url: Strin
 }
 
 pub(super) async fn what_is_not_finished_comes_again(url: String) {
-    let queue = Queues::at(&url).await.quorum().await;
+    let queues = Queues::at(&url).await;
+    let queue = queues.quorum().await;
     publish(&url, &[publication(&queue, "x")]).await;
     let first = consumer(&url, &queue);
     let id = first.next().await.unwrap().received.id.clone();
     // It was dropped, and comes on the same connection.
-    let again = timeout(BUSY, first.next()).await.unwrap().unwrap();
+    let again = first.next().await.unwrap();
     assert_eq!((again.received.id.as_str(), again.times), (id.as_str(), 2));
     again.give_back().await.unwrap();
-    let third = timeout(BUSY, first.next()).await.unwrap().unwrap();
+    let third = first.next().await.unwrap();
     // The connection ends, and another consumer gets it.
     drop(first);
     let second = consumer(&url, &queue);
-    let fourth = timeout(BUSY, second.next()).await.unwrap().unwrap();
+    let fourth = second.next().await.unwrap();
     assert_eq!(fourth.received.id, id);
     assert!(matches!(third.finish().await, Err(ConsumeError::Away(_))), "its connection has ended");
     fourth.finish().await.unwrap();
-    assert!(timeout(Duration::from_millis(500), second.next()).await.is_err(), "it was finished");
+    // What it had not finished would be in the queue again when it is gone.
+    drop(second);
+    eventually("the consumer is gone", async || queues.consumers(&queue).await == 0).await;
+    assert_eq!(queues.drain(&queue, 0).await.len(), 0, "it was finished");
 }
 
 pub(super) async fn messages_come_in_the_order_of_their_queue_and_a_dropped_call_loses_none(url: String) {
     let queue = Queues::at(&url).await.classic().await;
     let consumer = consumer(&url, &queue).with_prefetch(7);
-    assert!(timeout(Duration::from_millis(300), consumer.next()).await.is_err(), "nothing is there");
+    // It is connected before calls are dropped.
+    publish(&url, &[publication(&queue, "x")]).await;
+    consumer.next().await.unwrap().finish().await.unwrap();
+    assert!(cut_off(1, consumer.next()).await.is_none(), "nothing is there");
     let sent: Vec<_> = (0..200).map(|number| numbered(&queue, number)).collect();
     publish(&url, &sent).await;
     for expected in &sent {
         let delivery = loop {
-            match timeout(Duration::from_micros(200), consumer.next()).await {
-                Ok(delivery) => break delivery.unwrap(),
-                Err(_) => continue,
+            if let Some(delivery) = cut_off(1, consumer.next()).await {
+                break delivery.unwrap();
             }
         };
         assert_eq!(delivery.received.id, expected.id.to_string());
@@ -109,7 +118,7 @@ pub(super) async fn what_many_consumers_had_before_they_died_stays_where_its_que
     let mut times = 0;
     while times <= 25 {
         let consumer = consumer(&url, &queue);
-        times = timeout(BUSY, consumer.next()).await.unwrap().unwrap().times;
+        times = consumer.next().await.unwrap().times;
     }
 }
 
@@ -125,7 +134,7 @@ pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publis
     let held = consumer.next().await.unwrap();
     broker.kill_and_restart_with(&[("CLAIMSTREAM_RABBITMQ_MEMORY", "1MB")]).await;
     assert!(matches!(consumer.next().await, Err(ConsumeError::Away(_))));
-    let again = timeout(BUSY, consumer.next()).await.unwrap().unwrap();
+    let again = consumer.next().await.unwrap();
     assert_eq!(again.received.id, held.received.id);
     again.finish().await.unwrap();
     publish_under_alarm(&url, &queue).await;
@@ -136,22 +145,20 @@ async fn publish_under_alarm(url: &str, queue: &str) {
     let counted = Counted::before(url).await;
     let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_secs(3));
     let publisher = RabbitMqPublisher::new(place);
-    let mut refused = 0;
-    for _ in 0..20 {
+    let refused = Cell::new(0);
+    // The broker may not have measured yet.
+    eventually("five calls are refused over the alarm", async || {
         let answers = publisher.publish(&[publication(queue, "x")]).await;
-        refused += usize::from(
-            matches!(&answers[..], [Published::Unconfirmed(why)] if why.as_str().contains("alarm")),
-        );
-        if refused == 5 {
-            break;
-        }
-        // The broker may not have measured yet.
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    assert_eq!((refused, counted.made()), (5, 1));
-    // A call that has no patience leaves no connection more behind.
-    for _ in 0..10 {
-        let _ = timeout(Duration::from_millis(20), publisher.publish(&[publication(queue, "x")])).await;
+        let is_alarm =
+            matches!(&answers[..], [Published::Unconfirmed(why)] if why.as_str().contains("alarm"));
+        refused.set(refused.get() + usize::from(is_alarm));
+        refused.get() == 5
+    })
+    .await;
+    assert_eq!(counted.made(), 1);
+    // A call that is cut off leaves no connection more behind.
+    for polls in 1..=10 {
+        cut_off(polls, publisher.publish(&[publication(queue, "x")])).await;
     }
     assert_eq!(counted.made(), 1);
 }

@@ -10,12 +10,9 @@ use super::{
     NAME,
     queues::{Queues, id_and_body},
 };
-use crate::load::{Findings, Load};
+use crate::load::{Findings, Load, more};
 
 const KILLS: usize = 3;
-
-/// How long the broker may take to confirm again what was left after the last kill.
-const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) async fn a_broker_that_is_killed_under_load_loses_nothing_on_a_classic_queue(_url: String) {
     killed("classic").await;
@@ -38,21 +35,20 @@ async fn killed(kind: &str) {
     let place = RabbitMqPlace::new(&url).unwrap().with_patience(Duration::from_secs(5));
     let publisher = RabbitMqPublisher::new(place);
     let mut load = Load::on(&publisher, &queue, 50);
-    let ended = AtomicBool::new(false);
+    let (ended, mut progress) = (AtomicBool::new(false), load.progress());
     let publish = async {
         while !ended.load(Ordering::Relaxed) {
             load.call().await;
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        tokio::time::timeout(LIMIT, load.finish()).await.expect("the broker takes messages again");
+        load.finish().await;
         load
     };
     let kill = async {
         for _ in 0..KILLS {
-            tokio::time::sleep(Duration::from_millis(900)).await;
+            more(&mut progress, 1_000).await;
             broker.kill_and_restart().await;
         }
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        more(&mut progress, 1_000).await;
         ended.store(true, Ordering::Relaxed);
     };
     let (load, ()) = tokio::join!(publish, kill);

@@ -6,35 +6,38 @@ mod killed;
 mod publishing;
 mod queues;
 
+use std::sync::Arc;
+
+use claimstream_brokers::rabbitmq::RabbitMqPlace;
+use claimstream_ports::{Timer, mock::HandTimer};
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 
 pub(crate) use self::queues::Queues;
-use crate::trial;
+use crate::{long, trial};
 
 const NAME: &str = "rabbitmq";
 
-/// Gives each trial the URL of the broker, if there is one.
+/// Gives each test the URL of the broker.
 macro_rules! on_broker {
     ($url:ident: $($file:ident::$name:ident),* $(,)?) => {
         [$({
-            let url = $url.clone().unwrap_or_default();
+            let url = $url.clone();
             let name = concat!("rabbitmq::", stringify!($file), "::", stringify!($name));
-            trial(name, $url.is_some(), move || $file::$name(url))
+            trial(name, move || $file::$name(url))
         }),*]
     };
 }
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let url = known_broker(NAME, NAME);
-    on_broker![
+    let Some(url) = known_broker(NAME, NAME) else { return Vec::new() };
+    let plain = on_broker![
         url:
         publishing::what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it,
         publishing::what_no_queue_takes_is_refused_and_the_others_are_confirmed,
         publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
         publishing::a_missing_exchange_is_refused_with_a_sentence,
         publishing::an_exchange_that_takes_nothing_now_is_asked_once_in_a_call,
-        publishing::refusals_do_not_use_a_connection_up,
         publishing::connections_that_broke_without_a_sign_cost_one_call,
         publishing::a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key,
         publishing::a_place_that_is_none_is_refused,
@@ -49,9 +52,30 @@ pub(crate) fn trials() -> Vec<Trial> {
         consuming::messages_come_in_the_order_of_their_queue_and_a_dropped_call_loses_none,
         consuming::a_missing_queue_is_refused_by_its_name,
         consuming::what_many_consumers_had_before_they_died_stays_where_its_queue_says_so,
+    ];
+    let killed = on_broker![
+        url:
         consuming::a_lost_connection_is_an_error_once_and_an_alarm_costs_publishers_one_connection,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_classic_queue,
         killed::a_broker_that_is_killed_under_load_loses_nothing_on_a_quorum_queue,
-    ]
-    .into()
+    ];
+    // A refusal ends a channel, and it takes as many as a connection has.
+    let [refusals] = on_broker![url: publishing::refusals_do_not_use_a_connection_up];
+    let killed = killed.map(|trial| long("kills", trial));
+    plain.into_iter().chain(killed).chain([long("brokers", refusals)]).collect()
+}
+
+/// A place whose limits are of a timer that stands still.
+fn place(url: &str) -> RabbitMqPlace {
+    place_by(&HandTimer::default(), url)
+}
+
+/// Lets the time of the calls that wait run out, once.
+async fn time_runs_out(timer: &HandTimer) {
+    timer.asleep_until(timer.now() + RabbitMqPlace::PATIENCE).await;
+    timer.advance(RabbitMqPlace::PATIENCE);
+}
+
+fn place_by(timer: &HandTimer, url: &str) -> RabbitMqPlace {
+    RabbitMqPlace::new(url).unwrap().with_timer(Arc::new(timer.clone()))
 }

@@ -1,14 +1,16 @@
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+use claimstream_brokers::rabbitmq::RabbitMqPublisher;
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
-use claimstream_ports::Publish;
+use claimstream_ports::{Publish, mock::HandTimer};
+use claimstream_testbed::eventually;
+use futures::{
+    FutureExt,
+    future::{join, join_all},
+};
 use lapin::types::AMQPValue;
 use tokio::{
     io::{AsyncReadExt, copy_bidirectional},
@@ -17,15 +19,20 @@ use tokio::{
 
 use super::{
     counted::Counted,
-    queues::{BUSY, Queues, id_and_body, text},
+    place, place_by,
+    queues::{Queues, id_and_body, text},
+    time_runs_out,
 };
-use crate::load::{numbered, publication};
+use crate::{
+    cut_off::cut_off,
+    load::{numbered, publication},
+};
 
 /// What tests/brokers lets RabbitMQ take, in bytes.
 const LARGEST: usize = 1_048_576;
 
 fn publisher(url: &str) -> RabbitMqPublisher {
-    RabbitMqPublisher::new(RabbitMqPlace::new(url).unwrap().with_patience(BUSY))
+    RabbitMqPublisher::new(place(url))
 }
 
 fn why(answer: &Published) -> String {
@@ -34,16 +41,6 @@ fn why(answer: &Published) -> String {
         Published::Unconfirmed(why) => format!("unconfirmed: {why}"),
         Published::Confirmed => "confirmed".to_owned(),
     }
-}
-
-async fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..3_000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it did not come true");
 }
 
 pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it(url: String) {
@@ -174,7 +171,7 @@ pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
         let lacks = publisher.lacks("not-there/x").await;
         assert!(lacks.is_some_and(|why| why.as_str().contains("not-there")), "{n}");
     }
-    wait_until(|| counted.open() == 1).await;
+    eventually("one connection is open", async || counted.open() == 1).await;
     assert_eq!(counted.made(), 2);
 }
 
@@ -182,20 +179,19 @@ pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
 pub(super) async fn connections_that_broke_without_a_sign_cost_one_call(url: String) {
     let queues = Queues::at(&url).await;
     let counted = Counted::before(&url).await;
-    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_secs(2));
-    let (publisher, one) = (RabbitMqPublisher::new(place), [publication(&queues.classic().await, "x")]);
+    let one = [publication(&queues.classic().await, "x")];
     for has_channels in [true, false] {
+        let timer = HandTimer::default();
+        let publisher = RabbitMqPublisher::new(place_by(&timer, &counted.url));
         let confirmed = |answers: &Vec<Published>| *answers == [Published::Confirmed];
-        let calls = futures::future::join_all((0..6).map(|_| publisher.publish(&one))).await;
+        let calls = join_all((0..6).map(|_| publisher.publish(&one))).await;
         assert!(calls.iter().all(confirmed));
         if !has_channels {
-            futures::future::join_all((0..6).map(|_| publisher.lacks("not-there/x"))).await;
+            join_all((0..6).map(|_| publisher.lacks("not-there/x"))).await;
         }
         counted.freeze();
-        let began = Instant::now();
-        let first = publisher.publish(&one).await;
+        let (first, ()) = join(publisher.publish(&one), time_runs_out(&timer)).await;
         assert!(confirmed(&first) || confirmed(&publisher.publish(&one).await), "channels: {has_channels}");
-        assert!(began.elapsed() < Duration::from_secs(8), "six would take twelve");
     }
 }
 
@@ -235,9 +231,9 @@ pub(super) async fn calls_at_the_same_time_do_not_disturb_each_other(url: String
     let large: Vec<_> = (0..100).map(|_| publication(&other, vec![0; 100_000])).collect();
     let good: Vec<_> = (0..50).map(|_| publication(&queue, "x")).collect();
     for round in 0..ROUNDS {
-        let cancelled = tokio::time::timeout(Duration::from_millis(3), publisher.publish(&large));
+        let cancelled = cut_off(round, publisher.publish(&large));
         let calls = [&good, &refused, &good, &good].map(|call| publisher.publish(call));
-        let (_, answers) = futures::future::join(cancelled, futures::future::join_all(calls)).await;
+        let (_, answers) = join(cancelled, join_all(calls)).await;
         let of = |call: usize| answers[call].iter();
         assert!(of(1).all(|answer| why(answer).starts_with("refused: RabbitMQ has no exchange")), "{round}");
         for call in [0, 2, 3] {
@@ -252,9 +248,9 @@ pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.classic().await;
     let publisher = publisher(&url);
-    for delay in 0..20 {
+    for polls in 0..20 {
         let batch: Vec<_> = (0..50).map(|_| publication(&queue, "x")).collect();
-        let _ = tokio::time::timeout(Duration::from_micros(delay * 200), publisher.publish(&batch)).await;
+        cut_off(polls, publisher.publish(&batch)).await;
         let bad = [publication("nobody-listens-here", "x"), publication(&queue, "x")];
         let answers = publisher.publish(&bad).await;
         assert!(why(&answers[0]).starts_with("refused"), "{answers:?}");
@@ -267,26 +263,38 @@ pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connec
     const CALLS: usize = 8;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = silent.local_addr().unwrap();
-    let patience = Duration::from_millis(500);
-    let place = RabbitMqPlace::new(&format!("amqp://guest:guest@{at}")).unwrap().with_patience(patience);
+    let timer = HandTimer::default();
+    let place = place_by(&timer, &format!("amqp://guest:guest@{at}"));
     let publisher = RabbitMqPublisher::new(place.clone());
     let mut held = Vec::new();
     for is_cancelled in [false, true, false] {
-        let limit = if is_cancelled { patience / 2 } else { patience * 20 };
-        let began = Instant::now();
-        let calls = (0..CALLS).map(|_| tokio::time::timeout(limit, publisher.reach()));
-        assert!(futures::future::join_all(calls).await.iter().all(|call| !matches!(call, Ok(Ok(())))));
-        assert!(began.elapsed() < patience * 6, "one after the other, eight calls wait longer");
-        while let Ok(peer) = tokio::time::timeout(Duration::from_millis(50), silent.accept()).await {
-            held.push(peer.unwrap().0);
-        }
+        let calls = join_all((0..CALLS).map(|_| publisher.reach()));
+        let all_have_connected = join_all((0..CALLS).map(|_| async { silent.accept().await.unwrap().0 }));
+        let peers = match is_cancelled {
+            true => tokio::select! {
+                _ = calls => panic!("nothing has ended the calls"),
+                peers = all_have_connected => peers,
+            },
+            false => {
+                // One after the other, eight calls would need it to run out eight times.
+                let time_passes = async {
+                    let peers = all_have_connected.await;
+                    time_runs_out(&timer).await;
+                    peers
+                };
+                let (reached, peers) = join(calls, time_passes).await;
+                assert!(reached.iter().all(Result::is_err));
+                peers
+            }
+        };
+        held.extend(peers);
     }
-    let mut open = 0;
-    for peer in &mut held {
-        let read = tokio::time::timeout(Duration::from_millis(50), peer.read_to_end(&mut Vec::new())).await;
-        open += usize::from(read.is_err());
+    for peer in &mut held[CALLS..] {
+        let _ = peer.read_to_end(&mut Vec::new()).await;
     }
-    assert_eq!(open, CALLS);
+    for peer in &mut held[..CALLS] {
+        assert!(peer.read_to_end(&mut Vec::new()).now_or_never().is_none(), "the client keeps it");
+    }
     // The next call finds a broker there.
     let broker = url.rsplit('@').next().unwrap().to_owned();
     tokio::spawn(async move {
@@ -295,16 +303,21 @@ pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connec
             tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
         }
     });
-    assert!(RabbitMqPublisher::new(place.with_patience(Duration::from_secs(20))).reach().await.is_ok());
+    assert!(RabbitMqPublisher::new(place).reach().await.is_ok());
 }
 
 /// As a TLS server does to a plain greeting.
 pub(super) async fn a_peer_that_resets_a_greeting_is_tried_all_the_same(_url: String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("amqp://guest:guest@{}", listener.local_addr().unwrap());
-    let place = RabbitMqPlace::new(&url).unwrap().with_patience(Duration::from_secs(1));
-    let publisher = RabbitMqPublisher::new(place);
-    let (silent, _) = tokio::join!(listener.accept(), publisher.reach());
+    let timer = HandTimer::default();
+    let publisher = RabbitMqPublisher::new(place_by(&timer, &url));
+    let time_passes = async {
+        let silent = listener.accept().await;
+        time_runs_out(&timer).await;
+        silent
+    };
+    let (silent, _) = tokio::join!(time_passes, publisher.reach());
     let taken = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&taken);
     tokio::spawn(async move {
@@ -315,12 +328,12 @@ pub(super) async fn a_peer_that_resets_a_greeting_is_tried_all_the_same(_url: St
         }
     });
     assert!(publisher.reach().await.is_err());
-    wait_until(|| taken.load(Relaxed) == 2).await;
+    eventually("it is tried", async || taken.load(Relaxed) == 2).await;
     drop(silent);
 }
 
 pub(super) async fn a_server_that_is_away_leaves_everything_unconfirmed(_url: String) {
-    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new("amqp://app:hunter2@127.0.0.1:1").unwrap());
+    let publisher = RabbitMqPublisher::new(place("amqp://app:hunter2@127.0.0.1:1"));
     let answers = publisher.publish(&[publication("q", "x"), numbered("q", 1), numbered("q", 1)]).await;
     assert_eq!(answers.len(), 3);
     for answer in &answers {

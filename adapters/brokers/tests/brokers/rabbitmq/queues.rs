@@ -1,15 +1,12 @@
-use std::time::Duration;
+use std::cell::RefCell;
 
-use futures::StreamExt;
+use claimstream_testbed::eventually;
 use lapin::{
     Channel, Connection, ConnectionProperties, ExchangeKind,
     message::Delivery,
-    options::{BasicConsumeOptions, ExchangeDeclareOptions, QueueDeclareOptions},
+    options::{BasicGetOptions, ExchangeDeclareOptions, QueueDeclareOptions},
     types::{AMQPValue, FieldTable},
 };
-
-/// How long a busy machine may take with what is there.
-pub(super) const BUSY: Duration = Duration::from_secs(30);
 
 /// A connection of the trial itself, beside that of the publisher.
 pub(crate) struct Queues {
@@ -58,21 +55,29 @@ impl Queues {
         name
     }
 
-    /// Takes everything out of a queue: it is empty when nothing more than expected has come for a second.
+    /// Takes everything out of a queue, of which no consumer holds anything: as much as expected, and what the broker has beyond that.
     pub(super) async fn drain(&self, queue: &str, expected: usize) -> Vec<Delivery> {
-        let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
-        let consumer =
-            self.channel.basic_consume(queue.into(), "".into(), options, FieldTable::default()).await;
-        let mut consumer = consumer.unwrap();
-        let mut deliveries = Vec::new();
-        loop {
-            let patience = if deliveries.len() < expected { BUSY } else { Duration::from_secs(1) };
-            let Ok(Some(delivery)) = tokio::time::timeout(patience, consumer.next()).await else { break };
-            deliveries.push(delivery.unwrap());
-        }
-        let tag = consumer.tag();
-        self.channel.basic_cancel(tag, Default::default()).await.unwrap();
-        deliveries
+        let deliveries = RefCell::new(Vec::new());
+        eventually("as many messages as expected", async || {
+            while let Some(delivery) = self.take(queue).await {
+                deliveries.borrow_mut().push(delivery);
+            }
+            deliveries.borrow().len() >= expected
+        })
+        .await;
+        deliveries.into_inner()
+    }
+
+    async fn take(&self, queue: &str) -> Option<Delivery> {
+        let got = self.channel.basic_get(queue.into(), BasicGetOptions { no_ack: true }).await.unwrap();
+        got.map(|got| got.delivery)
+    }
+
+    /// How many consumers a queue has.
+    pub(super) async fn consumers(&self, queue: &str) -> u32 {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        let declared = self.channel.queue_declare(queue.into(), passive, FieldTable::default()).await;
+        declared.unwrap().consumer_count()
     }
 }
 

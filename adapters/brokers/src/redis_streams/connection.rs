@@ -1,0 +1,55 @@
+use std::{future::Future, io, sync::Arc};
+
+use claimstream_ports::Timer;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, Pipeline, RedisFuture, RedisResult, Value,
+    aio::{ConnectionLike, MultiplexedConnection},
+};
+
+use super::{RedisStreamsPlace, RedisStreamsPublisher};
+use crate::deadline::Deadline;
+
+/// A connection to Redis that is made within [`RedisStreamsPublisher::PATIENCE`], as is each answer on it.
+///
+/// The limits are of the place's timer, and the client, whose clock is tokio's, has none.
+#[derive(Clone)]
+pub(super) struct Connection {
+    inner: MultiplexedConnection,
+    timer: Arc<dyn Timer>,
+}
+
+impl Connection {
+    pub(super) async fn to(place: &RedisStreamsPlace) -> RedisResult<Self> {
+        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        let client = Client::open(place.info.clone())?;
+        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        let inner = in_time(&place.timer, connecting).await?;
+        Ok(Self { inner, timer: Arc::clone(&place.timer) })
+    }
+}
+
+/// Silence is an error as the client itself makes it.
+async fn in_time<T>(timer: &Arc<dyn Timer>, work: impl Future<Output = RedisResult<T>>) -> RedisResult<T> {
+    let deadline = Deadline::after(RedisStreamsPublisher::PATIENCE, timer);
+    let done = deadline.within(work).await;
+    done.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(in_time(&self.timer, self.inner.req_packed_command(cmd)))
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(in_time(&self.timer, self.inner.req_packed_commands(pipeline, offset, count)))
+    }
+
+    fn get_db(&self) -> i64 {
+        self.inner.get_db()
+    }
+}
