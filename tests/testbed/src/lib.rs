@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cluster_kind;
+mod eventually;
 pub mod flows;
 mod forwarder;
 mod many_queues;
@@ -22,6 +23,7 @@ pub mod work;
 
 pub use cluster::Cluster;
 pub use cluster_kind::{CLUSTERS, ClusterKind, Keeps, Writers};
+pub use eventually::eventually;
 pub use forwarder::{Forwarder, Mishap};
 pub use many_queues::Load;
 pub use nodes::Nodes;
