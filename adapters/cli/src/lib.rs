@@ -69,6 +69,7 @@ mod template_arguments;
 mod template_desk;
 mod template_folder;
 mod template_source;
+mod time_limit;
 mod told_again;
 mod unpublished;
 mod wakeups;

@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use axum::{
     Router,
     extract::{MatchedPath, Request},
@@ -8,6 +6,8 @@ use axum::{
     response::Response,
 };
 use claimstream_metrics::HttpRequests;
+use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 use opentelemetry::{
     Context, KeyValue, global,
     trace::{FutureExt, SpanKind, Status, TraceContextExt, Tracer},
@@ -15,8 +15,8 @@ use opentelemetry::{
 use opentelemetry_http::{HeaderExtractor, HeaderInjector};
 
 /// Counts and times the requests of a server.
-pub(crate) fn counted(router: Router) -> Router {
-    router.layer(from_fn(count))
+pub(crate) fn counted(router: Router, timer: TokioTimer) -> Router {
+    router.layer(from_fn(move |request, next| count(timer, request, next)))
 }
 
 /// Gives each request of a server a span, which is a child of its caller's and names itself to the routes.
@@ -24,10 +24,10 @@ pub(crate) fn traced(router: Router) -> Router {
     router.layer(from_fn(trace))
 }
 
-async fn count(request: Request, next: Next) -> Response {
-    let (method, route, began) = (method(request.method()), route(&request), Instant::now());
+async fn count(timer: TokioTimer, request: Request, next: Next) -> Response {
+    let (method, route, began) = (method(request.method()), route(&request), timer.now());
     let response = next.run(request).await;
-    HttpRequests.record(method, &route, response.status().as_u16(), began.elapsed());
+    HttpRequests.record(method, &route, response.status().as_u16(), timer.now() - began);
     response
 }
 
