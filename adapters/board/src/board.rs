@@ -6,6 +6,7 @@ use axum::{
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
+use claimstream_ports::Timer;
 
 use crate::{
     access::{Access, Visitors},
@@ -59,6 +60,7 @@ use crate::{
 #[must_use = "it shows nothing until its router is served"]
 pub struct Board {
     stores: BoardStores,
+    timer: Arc<dyn Timer>,
     access: Access,
     hosts: Vec<String>,
     read_only: bool,
@@ -68,14 +70,15 @@ impl Board {
     /// The longest body of a request, in bytes.
     const BODY: usize = 16 * 1024;
 
-    /// A board for everybody who reaches it: at an address of this machine alone, or behind a service that checks its callers.
-    pub fn for_everyone(stores: BoardStores) -> Self {
-        Self { stores, access: Access::Everyone, hosts: Vec::new(), read_only: false }
+    /// A board for everybody who reaches it: at an address of this machine alone, or behind a service that checks its callers. It
+    /// waits and counts time by `timer`.
+    pub fn for_everyone(stores: BoardStores, timer: Arc<dyn Timer>) -> Self {
+        Self { stores, timer, access: Access::Everyone, hosts: Vec::new(), read_only: false }
     }
 
     /// A board for people whose tokens `visitors` knows.
-    pub fn for_visitors(stores: BoardStores, visitors: Arc<dyn Visitors>) -> Self {
-        Self { access: Access::Visitors(visitors), ..Self::for_everyone(stores) }
+    pub fn for_visitors(stores: BoardStores, timer: Arc<dyn Timer>, visitors: Arc<dyn Visitors>) -> Self {
+        Self { access: Access::Visitors(visitors), ..Self::for_everyone(stores, timer) }
     }
 
     /// The same, reached under these names too, such as `ops.example.com`; without a port.
@@ -95,8 +98,8 @@ impl Board {
 
     /// The same beside boards of other databases, with which it shares its visitors.
     pub(crate) fn router_beside(&self, siblings: Siblings, sessions: Arc<Sessions>) -> Router {
-        let desk =
-            Desk::new(self.stores.clone(), self.access.clone(), Hosts::new(&self.hosts), self.read_only);
+        let (stores, timer, hosts) = (self.stores.clone(), Arc::clone(&self.timer), Hosts::new(&self.hosts));
+        let desk = Desk::new(stores, timer, self.access.clone(), hosts, self.read_only);
         let desk = Arc::new(Desk { siblings, sessions, ..desk });
         desk.history.keep();
         let shared = Arc::clone(&desk);
@@ -161,7 +164,7 @@ impl Board {
 
 impl fmt::Debug for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stores: _, access, hosts, read_only } = self;
+        let Self { stores: _, timer: _, access, hosts, read_only } = self;
         f.debug_struct("Board")
             .field("access", access)
             .field("hosts", hosts)

@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
+use claimstream_ports::Timer;
 use tower::ServiceExt;
 
 use crate::{board::Board, sessions::Sessions, siblings::Siblings, stores::BoardStores};
@@ -25,7 +26,8 @@ use crate::{board::Board, sessions::Sessions, siblings::Siblings, stores::BoardS
 pub struct Boards(Arc<Shared>);
 
 struct Shared {
-    make: Box<dyn Fn(BoardStores) -> Board + Send + Sync>,
+    timer: Arc<dyn Timer>,
+    make: Box<dyn Fn(BoardStores, Arc<dyn Timer>) -> Board + Send + Sync>,
     sessions: Arc<Sessions>,
     siblings: Siblings,
     routers: Mutex<BTreeMap<String, Router>>,
@@ -33,12 +35,15 @@ struct Shared {
 }
 
 impl Boards {
-    /// No boards yet; `make` says who may visit each.
-    pub fn new(make: impl Fn(BoardStores) -> Board + Send + Sync + 'static) -> Self {
+    /// No boards yet; `make` says who may visit each. All of them go by one timer, because they share their sessions.
+    pub fn new(
+        timer: Arc<dyn Timer>,
+        make: impl Fn(BoardStores, Arc<dyn Timer>) -> Board + Send + Sync + 'static,
+    ) -> Self {
         let siblings = Siblings::default();
         let current = RwLock::new(router(&siblings, &BTreeMap::new()));
         let (make, sessions, routers) = (Box::new(make), Arc::default(), Mutex::default());
-        Self(Arc::new(Shared { make, sessions, siblings, routers, current }))
+        Self(Arc::new(Shared { timer, make, sessions, siblings, routers, current }))
     }
 
     /// Names a database that is still to be opened.
@@ -48,8 +53,8 @@ impl Boards {
 
     /// Shows a database. The name is a part of its address: lower-case letters, digits, `-` and `_`.
     pub fn show(&self, name: &str, stores: BoardStores) {
-        let Shared { make, sessions, siblings, routers, current } = &*self.0;
-        let board = make(stores).router_beside(siblings.clone(), Arc::clone(sessions));
+        let Shared { timer, make, sessions, siblings, routers, current } = &*self.0;
+        let board = make(stores, Arc::clone(timer)).router_beside(siblings.clone(), Arc::clone(sessions));
         let mut routers = routers.lock().unwrap_or_else(PoisonError::into_inner);
         routers.insert(name.to_owned(), board);
         *current.write().unwrap_or_else(PoisonError::into_inner) = router(siblings, &routers);

@@ -1,5 +1,6 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use claimstream_ports::Timer;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
 
 /// What all pages share.
 pub(crate) struct Desk {
+    pub(crate) timer: Arc<dyn Timer>,
     pub(crate) access: Access,
     /// Whether nobody may change anything, whatever a token allows.
     pub(crate) read_only: bool,
@@ -34,24 +36,36 @@ impl Desk {
     /// More would only wait for the few connections of the store.
     const AT_A_TIME: usize = 32;
 
-    pub(crate) fn new(stores: BoardStores, access: Access, hosts: Hosts, read_only: bool) -> Self {
-        let observation = Arc::new(Observation::of(Arc::clone(&stores.observe)));
+    pub(crate) fn new(
+        stores: BoardStores,
+        timer: Arc<dyn Timer>,
+        access: Access,
+        hosts: Hosts,
+        read_only: bool,
+    ) -> Self {
+        let observation = Arc::new(Observation::of(Arc::clone(&stores.observe), Arc::clone(&timer)));
         Self {
             access,
             read_only,
             hosts,
             sessions: Arc::default(),
             siblings: Siblings::default(),
-            history: Arc::new(History::of(Arc::clone(&observation))),
+            history: Arc::new(History::of(Arc::clone(&observation), Arc::clone(&timer))),
             observation,
             audit: Audit::of(stores.audit.clone()),
-            pauses: Pauses::of(stores.pauses.clone()),
-            examination: Examination::of(stores.check.clone()),
+            pauses: Pauses::of(stores.pauses.clone(), Arc::clone(&timer)),
+            examination: Examination::of(stores.check.clone(), Arc::clone(&timer)),
             stores,
-            error_groups: ErrorGroups::default(),
+            error_groups: ErrorGroups::of(Arc::clone(&timer)),
             previews: Previews::default(),
             works: Works::default(),
             places: Semaphore::new(Self::AT_A_TIME),
+            timer,
         }
+    }
+
+    /// The time by the timer of the board.
+    pub(crate) fn now(&self) -> Duration {
+        self.timer.now()
     }
 }

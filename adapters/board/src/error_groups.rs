@@ -5,8 +5,8 @@ use std::{
 };
 
 use claimstream_domain::{DeadLetterListed, ErrorClass, QueueName};
-use claimstream_ports::{DeadLetters, StoreError};
-use tokio::{sync::Mutex as Turn, time::Instant};
+use claimstream_ports::{DeadLetters, StoreError, Timer};
+use tokio::sync::Mutex as Turn;
 
 use crate::{
     freshness::fresh_for,
@@ -14,8 +14,10 @@ use crate::{
 };
 
 /// The dead letters of queues by error, grouped once for all who look.
-#[derive(Default)]
-pub(crate) struct ErrorGroups(Mutex<HashMap<QueueName, Arc<Slot>>>);
+pub(crate) struct ErrorGroups {
+    timer: Arc<dyn Timer>,
+    slots: Mutex<HashMap<QueueName, Arc<Slot>>>,
+}
 
 /// The newest grouping of a queue; a visitor who groups keeps the turn, and the others wait for the result.
 type Slot = Turn<Option<Arc<Grouped>>>;
@@ -29,7 +31,7 @@ pub(crate) struct Grouped {
     pub(crate) looked_at: u64,
     /// Whether these are all that the queue has.
     pub(crate) is_whole: bool,
-    at: Instant,
+    at: Duration,
     took: Duration,
 }
 
@@ -49,6 +51,10 @@ impl ErrorGroups {
     /// Of how many queues a grouping is kept.
     const MOST: usize = 100;
 
+    pub(crate) fn of(timer: Arc<dyn Timer>) -> Self {
+        Self { timer, slots: Mutex::default() }
+    }
+
     /// The newest grouping of a queue.
     pub(crate) async fn ask(
         &self,
@@ -57,21 +63,21 @@ impl ErrorGroups {
     ) -> Result<Arc<Grouped>, StoreError> {
         let slot = self.slot(queue);
         let mut newest = slot.lock().await;
-        if let Some(grouped) = newest.as_ref().filter(|grouped| grouped.is_fresh()) {
+        if let Some(grouped) = newest.as_ref().filter(|grouped| grouped.is_fresh(self.timer.now())) {
             return Ok(Arc::clone(grouped));
         }
-        let grouped = Arc::new(Grouped::of(queue, store).await?);
+        let grouped = Arc::new(Grouped::of(queue, store, &*self.timer).await?);
         *newest = Some(Arc::clone(&grouped));
         Ok(grouped)
     }
 
     /// Forgets the grouping of a queue whose letters are being changed.
     pub(crate) fn forget(&self, queue: &QueueName) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(queue);
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(queue);
     }
 
     fn slot(&self, queue: &QueueName) -> Arc<Slot> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.len() >= Self::MOST && !slots.contains_key(queue) {
             slots.clear();
         }
@@ -81,24 +87,25 @@ impl ErrorGroups {
 
 impl Grouped {
     /// How long ago they were grouped.
-    pub(crate) fn age(&self) -> Duration {
-        self.at.elapsed()
+    pub(crate) fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.at)
     }
 
-    fn is_fresh(&self) -> bool {
-        self.age() < fresh_for(self.took)
+    fn is_fresh(&self, now: Duration) -> bool {
+        self.age(now) < fresh_for(self.took)
     }
 
-    async fn of(queue: &QueueName, store: &dyn DeadLetters) -> Result<Self, StoreError> {
-        let began = Instant::now();
+    async fn of(queue: &QueueName, store: &dyn DeadLetters, timer: &dyn Timer) -> Result<Self, StoreError> {
+        let began = timer.now();
         let all = Selection { queue: queue.clone(), class: None, id: None };
-        let part = all.part(store, None, BOUNDS).await?;
+        let part = all.part(store, None, BOUNDS, timer).await?;
+        let at = timer.now();
         Ok(Self {
             groups: by_class(&part.chosen),
             looked_at: part.looked_at,
             is_whole: part.next.is_none(),
-            at: Instant::now(),
-            took: began.elapsed(),
+            at,
+            took: at - began,
         })
     }
 }
@@ -122,6 +129,7 @@ fn by_class(letters: &[DeadLetterListed]) -> Vec<(ErrorClass, Group)> {
 mod tests {
     use claimstream_domain::DeadLetterPage;
     use claimstream_ports::{StoreErrorKind, mock::MockDeadLetters};
+    use claimstream_tokio::TokioTimer;
     use futures::future::join_all;
     use tokio::time::advance;
 
@@ -129,6 +137,10 @@ mod tests {
 
     fn queue(name: &str) -> QueueName {
         QueueName::new(name).unwrap()
+    }
+
+    fn error_groups() -> ErrorGroups {
+        ErrorGroups::of(Arc::new(TokioTimer::new()))
     }
 
     fn answering(times: usize) -> MockDeadLetters {
@@ -142,14 +154,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_visitors_share_a_grouping_and_a_change_is_seen_at_once() {
-        let (store, groups, orders) = (answering(4), ErrorGroups::default(), queue("orders"));
+        let (store, groups, orders) = (answering(4), error_groups(), queue("orders"));
         let seen = || groups.ask(&orders, &store);
         assert!(join_all((0..20).map(|_| seen())).await.iter().all(Result::is_ok));
         groups.ask(&queue("mails"), &store).await.unwrap();
         groups.forget(&orders);
         assert!(seen().await.unwrap().is_whole);
         advance(fresh_for(Duration::ZERO)).await;
-        assert_eq!(seen().await.unwrap().age(), Duration::ZERO);
+        assert_eq!(seen().await.unwrap().age(groups.timer.now()), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
@@ -157,7 +169,7 @@ mod tests {
         let mut store = MockDeadLetters::new();
         let refuse = || StoreError::new(StoreErrorKind::Unavailable, "dead letters", "gone");
         store.expect_page().times(2).returning(move |_, _, _| Err(refuse()));
-        let groups = ErrorGroups::default();
+        let groups = error_groups();
         for _ in 0..2 {
             assert!(groups.ask(&queue("orders"), &store).await.is_err());
         }
@@ -165,6 +177,6 @@ mod tests {
         for number in 0..3 * most {
             groups.ask(&queue(&format!("q{number}")), &store).await.unwrap();
         }
-        assert!(groups.0.lock().unwrap().len() <= most);
+        assert!(groups.slots.lock().unwrap().len() <= most);
     }
 }

@@ -4,24 +4,26 @@ use std::{
 };
 
 use claimstream_domain::FindingGroup;
-use claimstream_ports::{SelfCheck, StoreError};
+use claimstream_ports::{SelfCheck, StoreError, Timer};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use tokio::time::{Instant, timeout};
+
+use crate::time_limit::within;
 
 /// The findings of the self-check, made once for all who look.
 pub(crate) struct Examination {
     check: Option<Arc<dyn SelfCheck>>,
-    newest: Mutex<Option<(Instant, Shared<BoxFuture<'static, Outcome>>)>>,
+    timer: Arc<dyn Timer>,
+    newest: Mutex<Option<(Duration, Shared<BoxFuture<'static, Outcome>>)>>,
 }
 
 /// What one self-check has found.
 #[derive(Clone, Debug)]
 pub(crate) struct Examined {
     pub(crate) groups: Vec<FindingGroup>,
-    at: Instant,
+    at: Duration,
 }
 
 /// Why there are no findings.
@@ -43,8 +45,8 @@ impl Examination {
     /// How long a check may take.
     pub(crate) const LONGEST: Duration = Duration::from_secs(10);
 
-    pub(crate) fn of(check: Option<Arc<dyn SelfCheck>>) -> Self {
-        Self { check, newest: Mutex::default() }
+    pub(crate) fn of(check: Option<Arc<dyn SelfCheck>>, timer: Arc<dyn Timer>) -> Self {
+        Self { check, timer, newest: Mutex::default() }
     }
 
     /// The newest findings, at most a minute old.
@@ -52,8 +54,10 @@ impl Examination {
         let Some(check) = &self.check else { return Err(NotExamined::Nowhere) };
         let running = {
             let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-            newest.take_if(|(begun, _)| begun.elapsed() >= Self::EVERY);
-            newest.get_or_insert_with(|| (Instant::now(), begin(Arc::clone(check)))).1.clone()
+            let now = self.timer.now();
+            newest.take_if(|(begun, _)| now - *begun >= Self::EVERY);
+            let begin = || (now, begin(Arc::clone(check), Arc::clone(&self.timer)));
+            newest.get_or_insert_with(begin).1.clone()
         };
         running.await
     }
@@ -61,18 +65,18 @@ impl Examination {
 
 impl Examined {
     /// How long ago the check ended.
-    pub(crate) fn age(&self) -> Duration {
-        self.at.elapsed()
+    pub(crate) fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.at)
     }
 }
 
 /// Checks in a task of its own, so that a visitor who leaves takes nothing away from the others.
-fn begin(check: Arc<dyn SelfCheck>) -> Shared<BoxFuture<'static, Outcome>> {
+fn begin(check: Arc<dyn SelfCheck>, timer: Arc<dyn Timer>) -> Shared<BoxFuture<'static, Outcome>> {
     let task = tokio::spawn(async move {
-        match timeout(Examination::LONGEST, check.check()).await {
-            Ok(Ok(groups)) => Ok(Arc::new(Examined { groups, at: Instant::now() })),
-            Ok(Err(error)) => Err(NotExamined::Refused(Arc::new(error))),
-            Err(_) => Err(NotExamined::Slow),
+        match within(&*timer, Examination::LONGEST, check.check()).await {
+            Some(Ok(groups)) => Ok(Arc::new(Examined { groups, at: timer.now() })),
+            Some(Err(error)) => Err(NotExamined::Refused(Arc::new(error))),
+            None => Err(NotExamined::Slow),
         }
     });
     task.map(|ended| ended.unwrap_or(Err(NotExamined::Slow))).boxed().shared()
@@ -84,8 +88,9 @@ mod tests {
 
     use async_trait::async_trait;
     use claimstream_ports::StoreErrorKind;
+    use claimstream_tokio::TokioTimer;
     use futures::future::join_all;
-    use tokio::time::{advance, sleep};
+    use tokio::time::{advance, sleep, timeout};
 
     use super::*;
 
@@ -111,7 +116,7 @@ mod tests {
     fn examination(takes: u64, fails: bool) -> (Arc<Counting>, Examination) {
         let check = Counting { calls: AtomicU32::new(0), takes: Duration::from_secs(takes), fails };
         let check = Arc::new(check);
-        (Arc::clone(&check), Examination::of(Some(check)))
+        (Arc::clone(&check), Examination::of(Some(check), Arc::new(TokioTimer::new())))
     }
 
     #[tokio::test(start_paused = true)]
@@ -120,7 +125,8 @@ mod tests {
         assert!(timeout(Duration::from_secs(1), examination.ask()).await.is_err(), "a visitor leaves");
         assert!(join_all((0..20).map(|_| examination.ask())).await.iter().all(Result::is_ok));
         advance(Duration::from_secs(50)).await;
-        assert_eq!(examination.ask().await.unwrap().age(), Duration::from_secs(50));
+        let age = examination.ask().await.unwrap().age(examination.timer.now());
+        assert_eq!(age, Duration::from_secs(50));
         assert_eq!(check.calls.load(Relaxed), 1);
         advance(Duration::from_secs(7)).await;
         assert!(examination.ask().await.is_ok());
@@ -135,11 +141,12 @@ mod tests {
         }
         assert_eq!(check.calls.load(Relaxed), 1);
         let (check, slow) = examination(3_600, false);
-        let begun = Instant::now();
+        let begun = slow.timer.now();
         for _ in 0..3 {
             assert!(matches!(slow.ask().await, Err(NotExamined::Slow)));
         }
-        assert_eq!((begun.elapsed(), check.calls.load(Relaxed)), (Examination::LONGEST, 1));
-        assert!(matches!(Examination::of(None).ask().await, Err(NotExamined::Nowhere)));
+        assert_eq!((slow.timer.now() - begun, check.calls.load(Relaxed)), (Examination::LONGEST, 1));
+        let none = Examination::of(None, Arc::new(TokioTimer::new()));
+        assert!(matches!(none.ask().await, Err(NotExamined::Nowhere)));
     }
 }

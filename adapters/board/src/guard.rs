@@ -8,13 +8,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
-use tokio::time::timeout;
 
 use crate::{
     access::{Access, Right, Visitor},
     desk::Desk,
     origin,
     refusal::Refusal,
+    time_limit::within,
     visit::Visit,
 };
 
@@ -44,10 +44,8 @@ pub(crate) async fn admit(
         request.extensions_mut().insert(visitor);
     }
     let Ok(_place) = desk.places.try_acquire() else { return visit.refuse(&Refusal::busy()) };
-    match timeout(LONGEST, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => visit.refuse(&Refusal::slow()),
-    }
+    let response = within(&*desk.timer, LONGEST, next.run(request)).await;
+    response.unwrap_or_else(|| visit.refuse(&Refusal::slow()))
 }
 
 /// Refuses visitors who are not signed in: a browser is sent to the page for that.
@@ -105,7 +103,7 @@ fn visitor(desk: &Desk, headers: &HeaderMap) -> Option<Visitor> {
     let Access::Visitors(visitors) = &desk.access else { return Some(allowed(desk, Access::anybody())) };
     let found = match headers.get(header::AUTHORIZATION) {
         Some(given) => bearer(given).and_then(|token| visitors.identify(token)),
-        None => session(headers).and_then(|word| desk.sessions.visitor(word)),
+        None => session(headers).and_then(|word| desk.sessions.visitor(word, desk.now())),
     };
     found.map(|visitor| allowed(desk, visitor))
 }

@@ -5,16 +5,15 @@ use std::{
 };
 
 use claimstream_domain::{QueueName, QueueStatus};
-use tokio::{
-    runtime::Handle,
-    time::{Instant, sleep},
-};
+use claimstream_ports::Timer;
+use tokio::runtime::Handle;
 
 use crate::observation::{Counted, Observation};
 
 /// How the queues stood during the last hour, as this process has counted them.
 pub(crate) struct History {
     observation: Arc<Observation>,
+    timer: Arc<dyn Timer>,
     is_kept: AtomicBool,
     past: Mutex<Past>,
 }
@@ -37,7 +36,7 @@ struct Past {
 
 struct Moment {
     /// When it was counted.
-    at: Instant,
+    at: Duration,
     lasts: Duration,
     queues: BTreeMap<QueueName, QueueStatus>,
 }
@@ -51,8 +50,8 @@ impl History {
     const QUEUES: usize = 200;
 
     /// A history of nothing yet.
-    pub(crate) fn of(observation: Arc<Observation>) -> Self {
-        Self { observation, is_kept: AtomicBool::default(), past: Mutex::default() }
+    pub(crate) fn of(observation: Arc<Observation>, timer: Arc<dyn Timer>) -> Self {
+        Self { observation, timer, is_kept: AtomicBool::default(), past: Mutex::default() }
     }
 
     /// Counts for as long as the board lives, in a task of its own; where no runtime is there yet, from the first visit on.
@@ -60,16 +59,16 @@ impl History {
         if let Ok(runtime) = Handle::try_current()
             && !self.is_kept.swap(true, Relaxed)
         {
-            runtime.spawn(count_again_and_again(Arc::downgrade(self)));
+            runtime.spawn(count_again_and_again(Arc::downgrade(self), Arc::clone(&self.timer)));
         }
     }
 
     /// How a queue stood, the oldest first. A moment at which it was empty is one of them; a moment that nobody counted is not.
     pub(crate) fn samples(&self, queue: &QueueName) -> Vec<Sample> {
-        let past = lock(&self.past);
-        let within = past.moments.iter().filter(|moment| moment.at.elapsed() <= Self::REACH);
+        let (past, now) = (lock(&self.past), self.timer.now());
+        let within = past.moments.iter().filter(|moment| now - moment.at <= Self::REACH);
         let sample = |moment: &Moment| Sample {
-            age: moment.at.elapsed(),
+            age: now - moment.at,
             lasts: moment.lasts,
             status: moment.queues.get(queue).cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone())),
         };
@@ -82,7 +81,8 @@ impl History {
         if past.moments.back().is_some_and(|last| last.at >= counted.at()) {
             return;
         }
-        past.moments.retain(|moment| moment.at.elapsed() <= Self::REACH);
+        let now = self.timer.now();
+        past.moments.retain(|moment| now - moment.at <= Self::REACH);
         let mut queues: Vec<&QueueStatus> = counted.queues.iter().collect();
         queues.sort_by_key(|status| std::cmp::Reverse(status.depth + status.dead));
         let kept = queues.into_iter().take(Self::QUEUES);
@@ -92,9 +92,9 @@ impl History {
 }
 
 /// Ends with the board. A database that does not answer leaves a gap.
-async fn count_again_and_again(history: Weak<History>) {
+async fn count_again_and_again(history: Weak<History>, timer: Arc<dyn Timer>) {
     loop {
-        sleep(History::EVERY).await;
+        timer.sleep(History::EVERY).await;
         let Some(history) = history.upgrade() else { return };
         if let Ok(counted) = history.observation.ask().await {
             history.remember(&counted);
@@ -109,11 +109,15 @@ fn lock(past: &Mutex<Past>) -> MutexGuard<'_, Past> {
 #[cfg(test)]
 mod tests {
     use claimstream_ports::{StoreError, StoreErrorKind, mock::MockObserve};
+    use claimstream_tokio::TokioTimer;
+    use tokio::time::sleep;
 
     use super::*;
 
     fn history(observe: MockObserve) -> Arc<History> {
-        Arc::new(History::of(Arc::new(Observation::of(Arc::new(observe)))))
+        let timer: Arc<dyn Timer> = Arc::new(TokioTimer::new());
+        let observation = Observation::of(Arc::new(observe), Arc::clone(&timer));
+        Arc::new(History::of(Arc::new(observation), timer))
     }
 
     fn name(of: &str) -> QueueName {

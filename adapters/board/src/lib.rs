@@ -42,6 +42,7 @@ mod shown;
 mod siblings;
 mod standing;
 mod stores;
+mod time_limit;
 mod visit;
 mod work;
 

@@ -4,18 +4,18 @@ use std::{
 };
 
 use claimstream_domain::QueueStatus;
-use claimstream_ports::{Observe, StoreError};
+use claimstream_ports::{Observe, StoreError, Timer};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use tokio::time::{Instant, timeout};
 
-use crate::freshness::fresh_for;
+use crate::{freshness::fresh_for, time_limit::within};
 
 /// How the queues stand, counted once for all who ask.
 pub(crate) struct Observation {
     store: Arc<dyn Observe>,
+    timer: Arc<dyn Timer>,
     state: Arc<Mutex<State>>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Observation {
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     pub(crate) queues: Vec<QueueStatus>,
-    at: Instant,
+    at: Duration,
     took: Duration,
 }
 
@@ -50,35 +50,36 @@ impl Observation {
     /// How long the first visitor waits.
     const LONGEST: Duration = Duration::from_secs(8);
 
-    pub(crate) fn of(store: Arc<dyn Observe>) -> Self {
-        Self { store, state: Arc::default() }
+    pub(crate) fn of(store: Arc<dyn Observe>, timer: Arc<dyn Timer>) -> Self {
+        Self { store, timer, state: Arc::default() }
     }
 
     /// The newest count, or an older one if a newer one takes long.
     pub(crate) async fn ask(&self) -> Outcome {
         let (old, running) = {
             let mut state = lock(&self.state);
-            if let Some(newest) = state.newest.as_ref().filter(|newest| newest.is_fresh()) {
+            if let Some(newest) = state.newest.as_ref().filter(|newest| newest.is_fresh(self.timer.now())) {
                 return Ok(Arc::clone(newest));
             }
-            let begin = || begin(Arc::clone(&self.store), Arc::clone(&self.state));
+            let begin = || begin(Arc::clone(&self.store), Arc::clone(&self.timer), Arc::clone(&self.state));
             (state.newest.clone(), state.running.get_or_insert_with(begin).clone())
         };
+        let timer = &*self.timer;
         match old {
-            Some(old) => Ok(timeout(Self::PATIENCE, running).await.ok().and_then(Result::ok).unwrap_or(old)),
-            None => timeout(Self::LONGEST, running).await.unwrap_or(Err(NotCounted::Slow)),
+            Some(old) => Ok(within(timer, Self::PATIENCE, running).await.and_then(Result::ok).unwrap_or(old)),
+            None => within(timer, Self::LONGEST, running).await.unwrap_or(Err(NotCounted::Slow)),
         }
     }
 }
 
 impl Counted {
     /// How long ago it was counted.
-    pub(crate) fn age(&self) -> Duration {
-        self.at.elapsed()
+    pub(crate) fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.at)
     }
 
-    /// When it was counted.
-    pub(crate) fn at(&self) -> Instant {
+    /// When it was counted, by the timer of the board.
+    pub(crate) fn at(&self) -> Duration {
         self.at
     }
 
@@ -87,18 +88,23 @@ impl Counted {
         fresh_for(self.took)
     }
 
-    fn is_fresh(&self) -> bool {
-        self.age() < self.lasts()
+    fn is_fresh(&self, now: Duration) -> bool {
+        self.age(now) < self.lasts()
     }
 }
 
 /// Counts in a task of its own, so that a visitor who leaves takes nothing away from the others.
-fn begin(store: Arc<dyn Observe>, state: Arc<Mutex<State>>) -> Shared<BoxFuture<'static, Outcome>> {
+fn begin(
+    store: Arc<dyn Observe>,
+    timer: Arc<dyn Timer>,
+    state: Arc<Mutex<State>>,
+) -> Shared<BoxFuture<'static, Outcome>> {
     let task = tokio::spawn(async move {
-        let began = Instant::now();
+        let began = timer.now();
         let counted = store.observe().await;
+        let at = timer.now();
         let outcome = counted
-            .map(|queues| Arc::new(Counted { queues, at: Instant::now(), took: began.elapsed() }))
+            .map(|queues| Arc::new(Counted { queues, at, took: at - began }))
             .map_err(|error| NotCounted::Refused(Arc::new(error)));
         let mut state = lock(&state);
         state.running = None;
@@ -121,8 +127,9 @@ mod tests {
     use async_trait::async_trait;
     use claimstream_domain::QueueName;
     use claimstream_ports::StoreErrorKind;
+    use claimstream_tokio::TokioTimer;
     use futures::future::join_all;
-    use tokio::time::{advance, sleep};
+    use tokio::time::{advance, sleep, timeout};
 
     use super::*;
 
@@ -149,7 +156,11 @@ mod tests {
 
     fn observation(takes: u64) -> (Arc<Slow>, Observation) {
         let store = Arc::new(Slow { takes: takes.into(), ..Slow::default() });
-        (Arc::clone(&store), Observation::of(store))
+        (Arc::clone(&store), of(store))
+    }
+
+    fn of(store: Arc<Slow>) -> Observation {
+        Observation::of(store, Arc::new(TokioTimer::new()))
     }
 
     async fn seen(observation: &Observation) -> u64 {
@@ -175,9 +186,9 @@ mod tests {
         assert_eq!(seen(&observation).await, 1);
         assert_eq!(store.calls.load(Relaxed), 1);
         advance(Duration::from_secs(2)).await;
-        let began = Instant::now();
+        let began = observation.timer.now();
         assert_eq!(seen(&observation).await, 1);
-        assert_eq!((began.elapsed(), store.calls.load(Relaxed)), (Observation::PATIENCE, 2));
+        assert_eq!((observation.timer.now() - began, store.calls.load(Relaxed)), (Observation::PATIENCE, 2));
         sleep(Duration::from_secs(1)).await;
         assert_eq!(seen(&observation).await, 2);
     }
@@ -187,13 +198,13 @@ mod tests {
         let (store, observation) = observation(50);
         assert!(timeout(Duration::from_millis(10), observation.ask()).await.is_err());
         assert_eq!((seen(&observation).await, store.calls.load(Relaxed)), (1, 1));
-        let failing = Observation::of(Arc::new(Slow { fails: true, ..Slow::default() }));
+        let failing = of(Arc::new(Slow { fails: true, ..Slow::default() }));
         for _ in 0..2 {
             assert!(
                 matches!(failing.ask().await, Err(NotCounted::Refused(why)) if why.to_string().contains("gone"))
             );
         }
-        let stuck = Observation::of(Arc::new(Slow { takes: 60_000.into(), ..Slow::default() }));
+        let stuck = of(Arc::new(Slow { takes: 60_000.into(), ..Slow::default() }));
         assert!(matches!(stuck.ask().await, Err(NotCounted::Slow)));
     }
 }

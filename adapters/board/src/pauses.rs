@@ -1,16 +1,16 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{PausedQueue, QueueName};
-use claimstream_ports::PauseQueues;
-use tokio::{
-    sync::Mutex,
-    time::{Instant, timeout},
-};
+use claimstream_ports::{PauseQueues, Timer};
+use tokio::sync::Mutex;
+
+use crate::time_limit::within;
 
 /// Which queues are paused, read once for all who look.
 pub(crate) struct Pauses {
     store: Option<Arc<dyn PauseQueues>>,
-    newest: Mutex<Option<(Instant, Known)>>,
+    timer: Arc<dyn Timer>,
+    newest: Mutex<Option<(Duration, Known)>>,
 }
 
 /// The queues that are paused; `None` if the store did not say.
@@ -22,8 +22,8 @@ impl Pauses {
     /// How long a page waits for it.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    pub(crate) fn of(store: Option<Arc<dyn PauseQueues>>) -> Self {
-        Self { store, newest: Mutex::default() }
+    pub(crate) fn of(store: Option<Arc<dyn PauseQueues>>, timer: Arc<dyn Timer>) -> Self {
+        Self { store, timer, newest: Mutex::default() }
     }
 
     /// What pauses and resumes, if this board has it.
@@ -36,18 +36,19 @@ impl Pauses {
         let Some(store) = &self.store else { return Some(Arc::default()) };
         // Those who wait here share the answer.
         let mut newest = self.newest.lock().await;
-        if let Some((_, known)) = newest.as_ref().filter(|(at, _)| at.elapsed() < Self::FRESH) {
+        let now = self.timer.now();
+        if let Some((_, known)) = newest.as_ref().filter(|(at, _)| now - *at < Self::FRESH) {
             return known.clone();
         }
-        let known = match timeout(Self::PATIENCE, store.paused()).await {
-            Ok(Ok(paused)) => Some(paused.into()),
-            Ok(Err(error)) => {
+        let known = match within(&*self.timer, Self::PATIENCE, store.paused()).await {
+            Some(Ok(paused)) => Some(paused.into()),
+            Some(Err(error)) => {
                 tracing::warn!(%error, "the board does not know which queues are paused");
                 None
             }
-            Err(_) => None,
+            None => None,
         };
-        *newest = Some((Instant::now(), known.clone()));
+        *newest = Some((self.timer.now(), known.clone()));
         known
     }
 
@@ -66,10 +67,15 @@ pub(crate) fn of_queue<'a>(paused: &'a [PausedQueue], queue: &QueueName) -> Opti
 mod tests {
     use claimstream_domain::PauseNote;
     use claimstream_ports::{StoreError, StoreErrorKind, mock::MockPauseQueues};
+    use claimstream_tokio::TokioTimer;
     use futures::future::join_all;
     use tokio::time::advance;
 
     use super::*;
+
+    fn of(store: MockPauseQueues) -> Pauses {
+        Pauses::of(Some(Arc::new(store)), Arc::new(TokioTimer::new()))
+    }
 
     fn paused() -> PausedQueue {
         let (queue, note) = (QueueName::new("orders").unwrap(), PauseNote::new("ann", None).unwrap());
@@ -83,7 +89,7 @@ mod tests {
             calls += 1;
             Ok(vec![paused(); calls])
         });
-        let pauses = Pauses::of(Some(Arc::new(store)));
+        let pauses = of(store);
         let seen = async || pauses.all().await.unwrap().len();
         assert_eq!(join_all((0..20).map(|_| seen())).await, [1; 20]);
         pauses.forget().await;
@@ -99,8 +105,8 @@ mod tests {
             .expect_paused()
             .times(1)
             .returning(|| Err(StoreError::new(StoreErrorKind::Unavailable, "paused", "gone")));
-        let pauses = Pauses::of(Some(Arc::new(store)));
+        let pauses = of(store);
         assert_eq!((pauses.all().await, pauses.all().await), (None, None), "it is not asked again at once");
-        assert_eq!(Pauses::of(None).all().await.unwrap().len(), 0);
+        assert_eq!(Pauses::of(None, Arc::new(TokioTimer::new())).all().await.unwrap().len(), 0);
     }
 }

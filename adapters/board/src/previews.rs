@@ -5,7 +5,6 @@ use std::{
 };
 
 use claimstream_domain::AuditAction;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::selection::Selection;
@@ -21,8 +20,8 @@ pub(crate) struct Preview {
     pub(crate) selection: Selection,
     /// The visitor who asked for it.
     pub(crate) by: String,
-    /// When that was. What died later was not shown, and is left alone.
-    pub(crate) at: Instant,
+    /// When that was, by the timer of the board. What died later was not shown, and is left alone.
+    pub(crate) at: Duration,
 }
 
 /// What is done with dead letters.
@@ -88,8 +87,8 @@ impl Previews {
 
     /// Keeps a preview, and answers its name.
     pub(crate) fn keep(&self, preview: Preview) -> Uuid {
-        let mut previews = self.lock();
-        previews.retain(|_, preview| preview.at.elapsed() < Self::LAST);
+        let (mut previews, now) = (self.lock(), preview.at);
+        previews.retain(|_, preview| now.saturating_sub(preview.at) < Self::LAST);
         if previews.len() >= Self::MOST {
             let first = previews.iter().min_by_key(|(_, preview)| preview.at).map(|(id, _)| *id);
             first.map(|id| previews.remove(&id));
@@ -100,10 +99,10 @@ impl Previews {
     }
 
     /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is somebody else's.
-    pub(crate) fn take(&self, id: Uuid, by: &str) -> Option<Preview> {
+    pub(crate) fn take(&self, id: Uuid, by: &str, now: Duration) -> Option<Preview> {
         let mut previews = self.lock();
-        let is_there =
-            previews.get(&id).is_some_and(|preview| preview.by == by && preview.at.elapsed() < Self::LAST);
+        let is_its = |preview: &Preview| preview.by == by && now.saturating_sub(preview.at) < Self::LAST;
+        let is_there = previews.get(&id).is_some_and(is_its);
         is_there.then(|| previews.remove(&id)).flatten()
     }
 
@@ -123,21 +122,21 @@ mod tests {
 
     use super::*;
 
-    fn preview(by: &str) -> Preview {
+    fn preview(by: &str, at: Duration) -> Preview {
         let selection = Selection { queue: QueueName::new("q").unwrap(), class: None, id: None };
-        Preview { action: Action::Purge, selection, by: by.into(), at: Instant::now() }
+        Preview { action: Action::Purge, selection, by: by.into(), at }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_preview_is_confirmed_once_in_time_and_by_the_one_who_saw_it() {
-        let previews = Previews::default();
-        let (one, other) = (previews.keep(preview("ann")), previews.keep(preview("ann")));
-        assert!(previews.take(one, "bob").is_none());
-        assert!(previews.take(one, "ann").is_some() && previews.take(one, "ann").is_none());
-        tokio::time::advance(Previews::LAST).await;
-        assert!(previews.take(other, "ann").is_none());
+    #[test]
+    fn a_preview_is_confirmed_once_in_time_and_by_the_one_who_saw_it() {
+        let (previews, asked) = (Previews::default(), Duration::from_secs(7));
+        let (one, other) = (previews.keep(preview("ann", asked)), previews.keep(preview("ann", asked)));
+        assert!(previews.take(one, "bob", asked).is_none());
+        assert!(previews.take(one, "ann", asked).is_some() && previews.take(one, "ann", asked).is_none());
+        let late = asked + Previews::LAST;
+        assert!(previews.take(other, "ann", late).is_none());
         for _ in 0..300 {
-            previews.keep(preview("ann"));
+            previews.keep(preview("ann", late));
         }
         assert_eq!(previews.lock().len(), Previews::MOST);
     }

@@ -4,9 +4,8 @@ use claimstream_domain::{
     DeadLetterFilter, DeadLetterListed, DeadLetterPage, DeadLetterPlace, ErrorClass, MessageId, QueueName,
     Reason,
 };
-use claimstream_ports::{DeadLetters, StoreError};
+use claimstream_ports::{DeadLetters, StoreError, Timer};
 use serde::Deserialize;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 /// Which dead letters of a queue are meant.
@@ -65,8 +64,9 @@ impl Selection {
         dead_letters: &dyn DeadLetters,
         mut after: Option<DeadLetterPlace>,
         bounds: Bounds,
+        timer: &dyn Timer,
     ) -> Result<Part, StoreError> {
-        let (began, filter) = (Instant::now(), self.filter());
+        let (began, filter) = (timer.now(), self.filter());
         let mut part = Part { chosen: Vec::new(), looked_at: 0, next: None };
         loop {
             let DeadLetterPage { letters, next } = dead_letters.page(&filter, after, bounds.page).await?;
@@ -74,7 +74,7 @@ impl Selection {
             part.chosen.extend(letters.into_iter().filter(|letter| self.means(letter)));
             let is_enough = part.chosen.len() >= bounds.wanted
                 || part.looked_at >= bounds.looked_at
-                || began.elapsed() >= bounds.time;
+                || timer.now() - began >= bounds.time;
             match next {
                 Some(next) if !is_enough => after = Some(next),
                 next => return Ok(Part { next, ..part }),

@@ -5,7 +5,6 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::access::Visitor;
@@ -16,7 +15,8 @@ pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
 
 struct Session {
     visitor: Visitor,
-    until: Instant,
+    /// By the timer of the boards.
+    until: Duration,
 }
 
 impl Sessions {
@@ -26,9 +26,8 @@ impl Sessions {
     const MOST: usize = 1_000;
 
     /// Signs a visitor in, and answers the word for the browser.
-    pub(crate) fn begin(&self, visitor: Visitor) -> String {
+    pub(crate) fn begin(&self, visitor: Visitor, now: Duration) -> String {
         let word = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        let now = Instant::now();
         let mut sessions = self.lock();
         sessions.retain(|_, session| session.until > now);
         if sessions.len() >= Self::MOST {
@@ -40,9 +39,9 @@ impl Sessions {
     }
 
     /// The visitor who was given this word, if the session has not ended.
-    pub(crate) fn visitor(&self, word: &str) -> Option<Visitor> {
+    pub(crate) fn visitor(&self, word: &str, now: Duration) -> Option<Visitor> {
         let sessions = self.lock();
-        let session = sessions.get(&key(word)).filter(|session| session.until > Instant::now())?;
+        let session = sessions.get(&key(word)).filter(|session| session.until > now)?;
         Some(session.visitor.clone())
     }
 
@@ -69,30 +68,30 @@ mod tests {
         Visitor { name: name.into(), right: Right::Look }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_session_ends_when_it_is_ended_or_its_time_is_over() {
-        let sessions = Sessions::default();
-        let (ann, bob) = (sessions.begin(visitor("ann")), sessions.begin(visitor("bob")));
+    #[test]
+    fn a_session_ends_when_it_is_ended_or_its_time_is_over() {
+        let (sessions, begun) = (Sessions::default(), Duration::from_secs(7));
+        let (ann, bob) = (sessions.begin(visitor("ann"), begun), sessions.begin(visitor("bob"), begun));
         assert!(ann != bob && ann.len() == 64);
-        assert_eq!(sessions.visitor(&ann), Some(visitor("ann")));
-        assert_eq!(sessions.visitor("ann"), None);
+        assert_eq!(sessions.visitor(&ann, begun), Some(visitor("ann")));
+        assert_eq!(sessions.visitor("ann", begun), None);
         sessions.end(&ann);
-        assert_eq!((sessions.visitor(&ann), sessions.visitor(&bob)), (None, Some(visitor("bob"))));
-        tokio::time::advance(Sessions::LAST).await;
-        assert_eq!(sessions.visitor(&bob), None);
+        let at = |now| (sessions.visitor(&ann, now), sessions.visitor(&bob, now));
+        assert_eq!(at(begun), (None, Some(visitor("bob"))));
+        assert_eq!(at(begun + Sessions::LAST), (None, None));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn there_is_a_most_of_them_and_the_oldest_makes_room() {
-        let sessions = Sessions::default();
-        let first = sessions.begin(visitor("first"));
-        for _ in 1..Sessions::MOST {
-            tokio::time::advance(Duration::from_millis(1)).await;
-            sessions.begin(visitor("other"));
+    #[test]
+    fn there_is_a_most_of_them_and_the_oldest_makes_room() {
+        let (sessions, now) = (Sessions::default(), |nth| Duration::from_millis(nth as u64));
+        let first = sessions.begin(visitor("first"), now(0));
+        for nth in 1..Sessions::MOST {
+            sessions.begin(visitor("other"), now(nth));
         }
-        assert!(sessions.visitor(&first).is_some());
-        let last = sessions.begin(visitor("last"));
-        assert!(sessions.visitor(&first).is_none() && sessions.visitor(&last).is_some());
+        let now = now(Sessions::MOST);
+        assert!(sessions.visitor(&first, now).is_some());
+        let last = sessions.begin(visitor("last"), now);
+        assert!(sessions.visitor(&first, now).is_none() && sessions.visitor(&last, now).is_some());
         assert_eq!(sessions.lock().len(), Sessions::MOST);
     }
 }

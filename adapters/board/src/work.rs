@@ -6,9 +6,8 @@ use std::{
 };
 
 use claimstream_domain::{AuditEntry, DeadLetterFilter, DeadLetterPlace, MessageId};
-use claimstream_ports::{DeadLetters, StoreError};
+use claimstream_ports::{DeadLetters, StoreError, Timer};
 use futures::FutureExt;
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::{
@@ -28,6 +27,7 @@ pub(crate) struct Works(Mutex<VecDeque<(Uuid, Arc<Work>)>>);
 /// It ends with the process. Letters that it has not come to are still there then, so the same preview again does the rest.
 pub(crate) struct Work {
     pub(crate) preview: Preview,
+    timer: Arc<dyn Timer>,
     state: Mutex<Standing>,
 }
 
@@ -62,8 +62,9 @@ impl Works {
         visitor: Visitor,
         dead_letters: Arc<dyn DeadLetters>,
         audit: Audit,
+        timer: Arc<dyn Timer>,
     ) -> Uuid {
-        let work = Arc::new(Work { preview, state: Mutex::default() });
+        let work = Arc::new(Work { preview, timer, state: Mutex::default() });
         let name = Uuid::new_v4();
         {
             let mut works = self.lock();
@@ -137,10 +138,10 @@ impl Work {
                     if failures > Self::TRIES || !error.is_retryable() {
                         return End::Failed;
                     }
-                    sleep(Self::WAIT).await;
+                    self.timer.sleep(Self::WAIT).await;
                 }
             }
-            sleep(Self::REST).await;
+            self.timer.sleep(Self::REST).await;
         }
     }
 
@@ -160,7 +161,7 @@ impl Work {
                     tracing::warn!(%error, "the end of a work was not noted; the board tries again")
                 }
             }
-            sleep(Self::WAIT).await;
+            self.timer.sleep(Self::WAIT).await;
         }
         Audit::log(&entry);
     }
@@ -172,10 +173,11 @@ impl Work {
         after: Option<DeadLetterPlace>,
     ) -> Result<Option<DeadLetterPlace>, StoreError> {
         let Preview { action, selection, at, .. } = &self.preview;
-        let part = selection.part(dead_letters, after, Self::STEP).await?;
+        let part = selection.part(dead_letters, after, Self::STEP, &*self.timer).await?;
         // What died after the preview was not shown. The letters were read before this moment, so a store that takes its time makes none of
         // them older.
-        let shown = at.elapsed();
+        let since_shown = || self.timer.now().saturating_sub(*at);
+        let shown = since_shown();
         let ids = part.chosen.iter().filter(|letter| letter.dead_for >= shown).map(|letter| letter.id);
         let ids: Vec<MessageId> = ids.collect();
         for ids in ids.chunks(Self::AT_ONCE) {
@@ -183,7 +185,7 @@ impl Work {
                 queue: Some(selection.queue.clone()),
                 ids: ids.to_vec(),
                 // And what was revived and died again.
-                dead_for: Some(at.elapsed()),
+                dead_for: Some(since_shown()),
                 ..DeadLetterFilter::default()
             };
             let changed = match action {

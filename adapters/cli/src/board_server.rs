@@ -2,12 +2,13 @@ use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
 use claimstream_board::{Board, BoardStores, Boards, Right, Visitor, Visitors};
 use claimstream_http::{Scope, Server, Tokens};
+use claimstream_ports::Timer;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
-use tokio::time::sleep;
 
 use crate::{
     OneDatabase,
@@ -21,42 +22,49 @@ pub(crate) struct BoardServer {
     server: Server,
     settings: BoardSettings,
     tokens: Option<Tokens>,
+    timer: TokioTimer,
 }
 
 impl BoardServer {
     /// Listens where `board.listen` says.
-    pub(crate) async fn start(settings: &BoardSettings) -> Result<Self, Failure> {
+    pub(crate) async fn start(settings: &BoardSettings, timer: TokioTimer) -> Result<Self, Failure> {
         let tokens = settings.visitors()?;
         let listen = settings.listen;
         let refused = |e| Failure::Refused(format!("`board.listen`: {listen} cannot be listened at: {e}"));
-        let server = Server::bind(listen).await.map_err(refused)?;
+        let server = Server::bind(listen, Arc::new(timer)).await.map_err(refused)?;
         let address = server.address().map_err(refused)?;
         let visitors =
             tokens.as_ref().map_or_else(|| "anybody on this machine".into(), |t| t.describe().join("; "));
         tracing::info!(board = %address, visitors, "board started");
-        Ok(Self { server, settings: settings.clone(), tokens })
+        Ok(Self { server, settings: settings.clone(), tokens, timer })
     }
 
     /// Serves the boards of several databases, each from when it is open, for as long as it is polled.
     async fn run_several(self, config: &Config) -> Infallible {
-        let (settings, tokens) = (self.settings.clone(), self.tokens.clone());
-        let boards = Boards::new(move |stores| board(stores, &settings, tokens.as_ref()));
+        let (settings, tokens, timer) = (self.settings.clone(), self.tokens.clone(), self.timer);
+        let board = move |stores, timer| board(stores, timer, &settings, tokens.as_ref());
+        let boards = Boards::new(Arc::new(timer), board);
         let databases = config.each_database();
-        let showing = join_all(databases.iter().map(|database| show_once_open(database, &boards)));
+        let showing = join_all(databases.iter().map(|database| show_once_open(database, &boards, timer)));
         let serving = self.server.run_router(boards.router());
         tokio::join!(serving, showing).0
     }
 }
 
-fn stores(outbox: &SeaOrmOutbox, config: &Config) -> BoardStores {
-    let check = ProgramCheck { outbox: outbox.clone(), config: config.clone() };
+fn stores(outbox: &SeaOrmOutbox, config: &Config, timer: TokioTimer) -> BoardStores {
+    let check = ProgramCheck { outbox: outbox.clone(), config: config.clone(), timer };
     BoardStores::of(Arc::new(outbox.clone())).with_check(Arc::new(check))
 }
 
-fn board(stores: BoardStores, settings: &BoardSettings, tokens: Option<&Tokens>) -> Board {
+fn board(
+    stores: BoardStores,
+    timer: Arc<dyn Timer>,
+    settings: &BoardSettings,
+    tokens: Option<&Tokens>,
+) -> Board {
     let board = match tokens {
-        Some(tokens) => Board::for_visitors(stores, Arc::new(TokenVisitors(tokens.clone()))),
-        None => Board::for_everyone(stores),
+        Some(tokens) => Board::for_visitors(stores, timer, Arc::new(TokenVisitors(tokens.clone()))),
+        None => Board::for_everyone(stores, timer),
     };
     let hosts = settings.hosts.iter().flat_map(|names| names.0.iter().cloned());
     let board = board.with_hosts(hosts);
@@ -64,15 +72,15 @@ fn board(stores: BoardStores, settings: &BoardSettings, tokens: Option<&Tokens>)
 }
 
 /// Shows a database as soon as it can be opened; others do not wait for it.
-async fn show_once_open(database: &OneDatabase, boards: &Boards) {
+async fn show_once_open(database: &OneDatabase, boards: &Boards, timer: TokioTimer) {
     let Some(name) = &database.name else { return };
     boards.announce(name.as_str());
     loop {
         match database.config.database.open_one_of_several(None).await {
-            Ok(outbox) => return boards.show(name.as_str(), stores(&outbox, &database.config)),
+            Ok(outbox) => return boards.show(name.as_str(), stores(&outbox, &database.config, timer)),
             Err(error) => {
                 tracing::warn!(database = %name, %error, "the board does not show the database yet");
-                sleep(OPENED_AGAIN).await;
+                timer.sleep(OPENED_AGAIN).await;
             }
         }
     }
@@ -92,8 +100,10 @@ pub(crate) fn run(
         let config = config.clone();
         return async move { board.run_several(&config).await }.boxed();
     }
-    let router = self::board(stores(outbox, config), &board.settings, board.tokens.as_ref()).router();
-    board.server.run_router(router).boxed()
+    let BoardServer { server, settings, tokens, timer } = board;
+    let stores = stores(outbox, config, timer);
+    let router = self::board(stores, Arc::new(timer), &settings, tokens.as_ref()).router();
+    server.run_router(router).boxed()
 }
 
 /// A token with the scope `read` looks, one with `admin` changes, and others do not get in.

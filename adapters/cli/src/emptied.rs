@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use claimstream_domain::{PausedQueue, QueueStatus};
-use claimstream_ports::{Observe, PauseQueues, StoreError};
-use tokio::time::{Instant, sleep};
+use claimstream_ports::{Observe, PauseQueues, StoreError, Timer};
 
 use crate::unpublished::Unpublished;
 
@@ -17,10 +16,11 @@ pub(crate) async fn emptied(
     unpublished: &Unpublished,
     queues: &impl Observe,
     pauses: &impl PauseQueues,
+    timer: &impl Timer,
 ) {
     let mut found_empty = false;
     loop {
-        let asked = Instant::now();
+        let asked = timer.now();
         let ours: Vec<&String> =
             ours.iter().filter(|queue| !unpublished.waits_for_its_broker(queue)).collect();
         let is_empty = is_empty(&ours, queues, pauses).await;
@@ -29,7 +29,7 @@ pub(crate) async fn emptied(
         }
         found_empty = is_empty;
         // Counting a long queue takes time; most of it is left to the relay.
-        sleep(Duration::from_millis(100).max(asked.elapsed() * 10)).await;
+        timer.sleep(Duration::from_millis(100).max((timer.now() - asked) * 10)).await;
     }
 }
 
@@ -67,6 +67,7 @@ mod tests {
         StoreErrorKind,
         mock::{MockObserve, MockPauseQueues},
     };
+    use claimstream_tokio::TokioTimer;
 
     use super::*;
 
@@ -94,7 +95,7 @@ mod tests {
         let mut pauses = MockPauseQueues::new();
         pauses.expect_paused().returning(move || Ok(paused.clone()));
         let ours = [Priority::Normal.message_queue().to_owned()];
-        emptied(&ours, &Unpublished::default(), &queues, &pauses).await;
+        emptied(&ours, &Unpublished::default(), &queues, &pauses, &TokioTimer::new()).await;
         all
     }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use claimstream_http::Service;
 use claimstream_opentelemetry::{CallSpans, MeterTelemetry, TracedBatchHandler};
 use claimstream_ports::{BatchHandler, Telemetry};
+use claimstream_tokio::TokioTimer;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -20,14 +21,15 @@ use opentelemetry_sdk::{
     propagation::TraceContextPropagator,
     trace::{Sampler, SdkTracerProvider},
 };
-use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
+use tokio::{runtime::Handle, task::spawn_blocking};
 
-use crate::{config::Otlp, failure::Failure, traced_requests::traced};
+use crate::{config::Otlp, failure::Failure, time_limit::within, traced_requests::traced};
 
 /// Sends spans and metrics to a collector, in the background. What the collector does not take is lost; nothing waits for it.
 pub(crate) struct Exporting {
     tracers: SdkTracerProvider,
     meters: SdkMeterProvider,
+    timer: TokioTimer,
 }
 
 impl Exporting {
@@ -35,11 +37,11 @@ impl Exporting {
     const LAST: Duration = Duration::from_secs(2);
 
     /// Installs the global providers, if `otlp.endpoint` names a collector.
-    pub(crate) fn start(otlp: &Otlp) -> Result<Option<Self>, Failure> {
+    pub(crate) fn start(otlp: &Otlp, timer: TokioTimer) -> Result<Option<Self>, Failure> {
         let Some(endpoint) = &otlp.endpoint else { return Ok(None) };
         let base = endpoint.trim_end_matches('/');
         let refused = |e| Failure::Refused(format!("`otlp.endpoint`: nothing can be sent to {base}: {e}"));
-        let exporting = Self::to(base, otlp).map_err(refused)?;
+        let exporting = Self::to(base, otlp, timer).map_err(refused)?;
         global::set_text_map_propagator(TraceContextPropagator::new());
         global::set_tracer_provider(exporting.tracers.clone());
         global::set_meter_provider(exporting.meters.clone());
@@ -47,10 +49,11 @@ impl Exporting {
         Ok(Some(exporting))
     }
 
-    fn to(base: &str, otlp: &Otlp) -> Result<Self, ExporterBuildError> {
+    fn to(base: &str, otlp: &Otlp, timer: TokioTimer) -> Result<Self, ExporterBuildError> {
         let collector = Collector {
             client: Client::builder(TokioExecutor::new()).build_http(),
             runtime: Handle::current(),
+            timer,
         };
         let resource = Resource::builder().with_service_name(otlp.service_name.clone()).build();
         let spans = SpanExporter::builder().with_http().with_http_client(collector.clone());
@@ -69,7 +72,7 @@ impl Exporting {
             .build();
         let meters =
             SdkMeterProvider::builder().with_periodic_exporter(metrics).with_resource(resource).build();
-        Ok(Self { tracers, meters })
+        Ok(Self { tracers, meters, timer })
     }
 
     /// What the outbox and its relays are to be measured by.
@@ -92,13 +95,14 @@ impl Exporting {
 
     /// Sends what is left, for a short while.
     pub(crate) async fn finish(self) {
+        let Self { tracers, meters, timer } = self;
         let ending = spawn_blocking(move || {
-            let (spans, metrics) = (self.tracers.shutdown(), self.meters.shutdown());
+            let (spans, metrics) = (tracers.shutdown(), meters.shutdown());
             for error in [spans.err(), metrics.err()].into_iter().flatten() {
                 tracing::warn!(%error, "the collector has not taken the last spans or metrics");
             }
         });
-        if timeout(Self::LAST, ending).await.is_err() {
+        if within(&timer, Self::LAST, ending).await.is_none() {
             tracing::warn!("the collector has not taken the last spans and metrics within {:?}", Self::LAST);
         }
     }
@@ -109,6 +113,7 @@ impl Exporting {
 struct Collector {
     client: Client<HttpConnector, Full<Bytes>>,
     runtime: Handle,
+    timer: TokioTimer,
 }
 
 impl Collector {
@@ -121,13 +126,14 @@ impl Collector {
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (client, request) = (self.client.clone(), request.map(Full::new));
+        let (client, timer, request) = (self.client.clone(), self.timer, request.map(Full::new));
         let call = async move {
             let (head, body) = client.request(request).await?.into_parts();
             let body = Limited::new(body, Self::MOST_BYTES).collect().await?;
             Ok::<_, HttpError>(Response::from_parts(head, body.to_bytes()))
         };
         // A timeout is made where its runtime is.
-        self.runtime.spawn(async move { timeout(Self::PATIENCE, call).await }).await??
+        let answer = self.runtime.spawn(async move { within(&timer, Self::PATIENCE, call).await }).await?;
+        answer.ok_or("the collector does not answer")?
     }
 }

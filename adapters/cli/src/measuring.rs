@@ -4,6 +4,7 @@ use claimstream_http::Service;
 use claimstream_metrics::DatabaseLabel;
 use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 
 use crate::{
     config::Config,
@@ -18,15 +19,16 @@ pub(crate) struct Measuring {
     pub(crate) probing: Option<Probing>,
     counting: Option<Counting>,
     exporting: Option<Exporting>,
+    timer: TokioTimer,
 }
 
 impl Measuring {
     /// Begins to measure as the configuration says.
-    pub(crate) async fn start(config: &Config) -> Result<Self, Failure> {
-        let exporting = Exporting::start(&config.otlp)?;
-        let probing = Probing::start(config).await?;
+    pub(crate) async fn start(config: &Config, timer: TokioTimer) -> Result<Self, Failure> {
+        let exporting = Exporting::start(&config.otlp, timer)?;
+        let probing = Probing::start(config, timer).await?;
         let counting = probing.as_ref().map(|probing| probing.counting(DatabaseLabel::default()));
-        Ok(Self { probing, counting, exporting })
+        Ok(Self { probing, counting, exporting, timer })
     }
 
     /// What relays and stores are to be measured by; `None` if nothing measures.
@@ -63,6 +65,8 @@ impl Measuring {
 
     /// A service whose requests are measured.
     pub(crate) fn of_service(&self, service: Service) -> Service {
+        let timer = self.timer;
+        let counted = move |router| counted(router, timer);
         let service = if self.counting.is_some() { service.within(counted) } else { service };
         match &self.exporting {
             Some(exporting) => exporting.of_service(service),

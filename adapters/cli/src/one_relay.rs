@@ -2,9 +2,10 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use claimstream::ConcurrencyShare;
 use claimstream_metrics::{DatabaseLabel, begin_at_zero_in};
-use claimstream_ports::{Observe, StoreError, Telemetry};
+use claimstream_ports::{Observe, StoreError, Telemetry, Timer};
 use claimstream_sea_orm::SeaOrmOutbox;
-use tokio::{sync::watch, time::sleep};
+use claimstream_tokio::TokioTimer;
+use tokio::sync::watch;
 
 use crate::{
     OpenError,
@@ -25,6 +26,7 @@ pub(crate) struct OneRelay {
     pub(crate) name: DatabaseName,
     /// The configuration as if it had this database alone.
     pub(crate) config: Config,
+    pub(crate) timer: TokioTimer,
     pub(crate) purpose: Purpose,
     pub(crate) until: Until,
     /// Whether the database is being emptied.
@@ -64,7 +66,7 @@ impl OneRelay {
     /// Relays until it has to stop, or until nothing is left.
     pub(crate) async fn run(mut self) -> Result<Ended, Failure> {
         let Some(outbox) = self.open().await? else { return Ok(Ended::default()) };
-        let tally = Arc::new(Tally::of(Some(self.name.clone())));
+        let tally = Arc::new(Tally::of(Some(self.name.clone()), self.timer));
         let telemetry = Some(tally.beside(self.telemetry.clone()));
         let around = Surroundings { wakeups: self.wakeups.clone(), telemetry, share: self.share.clone() };
         let relay = self.purpose.work(&around, &outbox, &self.config)?;
@@ -75,12 +77,12 @@ impl OneRelay {
         let queues: Vec<String> = relay.monitors().into_iter().map(|(queue, _)| queue).collect();
         self.databases.enter(&self.name, relay.monitors());
         announce(&self.config.database, &outbox);
-        let (mut stop, until) = (self.stop.clone(), self.until);
+        let (mut stop, until, timer) = (self.stop.clone(), self.until, self.timer);
         let unpublished = relay.unpublished();
         let shutdown = async {
             tokio::select! {
                 () = told(&mut stop) => (),
-                () = emptied(&queues, &unpublished, &outbox, &outbox), if until == Until::Empty => tracing::info!("nothing is due or leased"),
+                () = emptied(&queues, &unpublished, &outbox, &outbox, &timer), if until == Until::Empty => tracing::info!("nothing is due or leased"),
             }
         };
         let report = tokio::select! {
@@ -88,7 +90,7 @@ impl OneRelay {
             never = tally.log_regularly() => match never {},
             never = outbox.sweep_regularly() => match never {},
             never = count(self.counting.take(), &outbox) => match never {},
-            never = say_when_drained(&outbox, self.drain.clone()) => match never {},
+            never = say_when_drained(&outbox, self.drain.clone(), timer) => match never {},
         };
         tally.log();
         let mut ended = Ended { report: Some(report), ..Ended::default() };
@@ -118,7 +120,7 @@ impl OneRelay {
             }
             let wait = Duration::from_millis(250).saturating_mul(attempt + 1).min(Self::LONGEST_WAIT);
             tokio::select! {
-                () = sleep(wait) => (),
+                () = self.timer.sleep(wait) => (),
                 () = told(&mut stop) => return Ok(None),
             }
         }
@@ -139,7 +141,11 @@ async fn count(counting: Option<Counting>, outbox: &SeaOrmOutbox) -> Infallible 
 }
 
 /// Says once that a database that is being emptied is empty, and again if it was not for a while.
-async fn say_when_drained(outbox: &SeaOrmOutbox, mut drain: watch::Receiver<bool>) -> Infallible {
+async fn say_when_drained(
+    outbox: &SeaOrmOutbox,
+    mut drain: watch::Receiver<bool>,
+    timer: TokioTimer,
+) -> Infallible {
     let mut was_empty = 0;
     loop {
         if drain.wait_for(|drain| *drain).await.is_err() {
@@ -159,7 +165,7 @@ async fn say_when_drained(outbox: &SeaOrmOutbox, mut drain: watch::Receiver<bool
             Ok(_) => was_empty = 0,
             Err(error) => tracing::warn!(%error, "it is not known whether the database is empty"),
         }
-        sleep(Duration::from_secs(1)).await;
+        timer.sleep(Duration::from_secs(1)).await;
     }
 }
 

@@ -6,13 +6,11 @@ use claimstream_metrics::{
     DatabaseLabel, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe,
     show_pipeline,
 };
-use claimstream_ports::{Observe, PauseQueues, Telemetry};
+use claimstream_ports::{Observe, PauseQueues, Telemetry, Timer};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tokio::{
-    sync::Mutex,
-    time::{Instant, sleep},
-};
+use tokio::sync::Mutex;
 
 use crate::{
     config::Config,
@@ -27,6 +25,7 @@ pub(crate) struct Probing {
     exporter: PrometheusHandle,
     count_every: Duration,
     silence: Duration,
+    timer: TokioTimer,
 }
 
 impl Probing {
@@ -36,10 +35,10 @@ impl Probing {
     const SHARE: u32 = 50;
 
     /// Listens where `probes.listen` says, and begins to count; `None` if it says nothing.
-    pub(crate) async fn start(config: &Config) -> Result<Option<Self>, Failure> {
+    pub(crate) async fn start(config: &Config, timer: TokioTimer) -> Result<Option<Self>, Failure> {
         let Some(address) = config.probes.listen else { return Ok(None) };
         let refused = |e| Failure::Refused(format!("`probes.listen`: {address} cannot be listened at: {e}"));
-        let server = Server::bind(address).await.map_err(refused)?;
+        let server = Server::bind(address, Arc::new(timer)).await.map_err(refused)?;
         let address = server.address().map_err(refused)?;
         let exporter = recorder().map_err(|e| Failure::Refused(format!("no metrics can be kept: {e}")))?;
         describe();
@@ -47,7 +46,7 @@ impl Probing {
         tracing::info!(probes = %address, "probes started: /healthz, /readyz, /metrics");
         let renewing = config.relay.lease.renew_after() + Duration::from_secs(10);
         let (count_every, silence) = (config.probes.count_every, Self::SILENCE.max(renewing));
-        Ok(Some(Self { server, exporter, count_every, silence }))
+        Ok(Some(Self { server, exporter, count_every, silence, timer }))
     }
 
     /// What the outbox and its relays are to be measured by.
@@ -67,13 +66,15 @@ impl Probing {
             pipelines,
             silence: self.silence,
             stopping: stopping.clone(),
+            timer: self.timer,
             looked: Mutex::default(),
         }
     }
 
     /// What counts the queues of one of several databases.
     pub(crate) fn counting(&self, database: DatabaseLabel) -> Counting {
-        Counting { exporter: self.exporter.clone(), every: self.count_every, database }
+        let (exporter, every, timer) = (self.exporter.clone(), self.count_every, self.timer);
+        Counting { exporter, every, database, timer }
     }
 
     /// Serves the probes of a process that has several databases, for as long as it is polled; each counts its queues itself.
@@ -116,6 +117,7 @@ pub(crate) struct Counting {
     exporter: PrometheusHandle,
     every: Duration,
     database: DatabaseLabel,
+    timer: TokioTimer,
 }
 
 impl Counting {
@@ -128,7 +130,7 @@ impl Counting {
     pub(crate) async fn run(self, outbox: &SeaOrmOutbox) -> Infallible {
         let mut gauges = QueueGauges::in_database(self.database);
         loop {
-            let asked = Instant::now();
+            let asked = self.timer.now();
             match outbox.observe().await {
                 Ok(queues) => gauges.show(&queues),
                 Err(error) => tracing::warn!(%error, "the queues were not counted for the metrics"),
@@ -138,7 +140,8 @@ impl Counting {
                 Err(error) => tracing::warn!(%error, "the metrics do not show which queues are paused"),
             }
             self.exporter.run_upkeep();
-            sleep(self.every.max(asked.elapsed() * Probing::SHARE)).await;
+            let took = self.timer.now() - asked;
+            self.timer.sleep(self.every.max(took * Probing::SHARE)).await;
         }
     }
 }

@@ -9,12 +9,12 @@ use std::{
 use async_trait::async_trait;
 use claimstream::{PipelineMonitor, PipelineState};
 use claimstream_http::Readiness;
-use claimstream_ports::notification::RequestRepository;
-use tokio::{
-    sync::Mutex,
-    time::{Instant, timeout},
-};
+use claimstream_ports::{Timer, notification::RequestRepository};
+use claimstream_tokio::TokioTimer;
+use tokio::sync::Mutex;
 use uuid::Uuid;
+
+use crate::time_limit::within;
 
 /// Whether a process that delivers is ready: its database answers, its pipelines work, and it does not stop.
 pub(crate) struct ProcessReadiness {
@@ -24,7 +24,9 @@ pub(crate) struct ProcessReadiness {
     /// For how long a pipeline may stay unpolled.
     pub(crate) silence: Duration,
     pub(crate) stopping: Stopping,
-    pub(crate) looked: Mutex<Option<(Instant, bool)>>,
+    pub(crate) timer: TokioTimer,
+    /// By the timer.
+    pub(crate) looked: Mutex<Option<(Duration, bool)>>,
 }
 
 /// Whether the process was told to stop; clones show the same.
@@ -58,12 +60,13 @@ impl ProcessReadiness {
 
     async fn database_answers(&self) -> bool {
         let mut looked = self.looked.lock().await;
-        if let Some((_, answers)) = looked.filter(|(at, _)| at.elapsed() < Self::LOOK) {
+        let now = self.timer.now();
+        if let Some((_, answers)) = looked.filter(|(at, _)| now - *at < Self::LOOK) {
             return answers;
         }
-        let answer = timeout(Self::PATIENCE, self.requests.read(&[Uuid::nil()])).await;
-        let answers = matches!(answer, Ok(Ok(_)));
-        *looked = Some((Instant::now(), answers));
+        let answer = within(&self.timer, Self::PATIENCE, self.requests.read(&[Uuid::nil()])).await;
+        let answers = matches!(answer, Some(Ok(_)));
+        *looked = Some((self.timer.now(), answers));
         answers
     }
 }

@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
 
 use claimstream::SharedConcurrency;
 use claimstream_metrics::DatabaseLabel;
+use claimstream_tokio::TokioTimer;
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -26,6 +27,7 @@ use crate::{
 pub(crate) struct Relays {
     purpose: Purpose,
     until: Until,
+    timer: TokioTimer,
     limit: Option<SharedConcurrency>,
     running: BTreeMap<DatabaseName, Running>,
     tasks: JoinSet<Result<Ended, Failure>>,
@@ -46,12 +48,19 @@ struct Running {
 }
 
 impl Relays {
-    pub(crate) fn new(purpose: Purpose, until: Until, config: &Config, databases: OpenDatabases) -> Self {
+    pub(crate) fn new(
+        purpose: Purpose,
+        until: Until,
+        config: &Config,
+        timer: TokioTimer,
+        databases: OpenDatabases,
+    ) -> Self {
         // What is refused here is refused when a configuration is read.
         let limit = config.relay.process_concurrency.and_then(|most| SharedConcurrency::new(most).ok());
         Self {
             purpose,
             until,
+            timer,
             limit,
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
@@ -149,6 +158,7 @@ impl Relays {
         let relay = OneRelay {
             name: name.clone(),
             config: database.config.clone(),
+            timer: self.timer,
             purpose: self.purpose.clone(),
             until: self.until,
             drain: draining,

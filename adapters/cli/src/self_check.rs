@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use claimstream_domain::FindingGroup;
 use claimstream_ports::{SelfCheck, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 
 use crate::{
     binlog::examine_binlog,
@@ -13,6 +14,7 @@ use crate::{
 pub(crate) struct ProgramCheck {
     pub(crate) outbox: SeaOrmOutbox,
     pub(crate) config: Config,
+    pub(crate) timer: TokioTimer,
 }
 
 #[async_trait]
@@ -21,7 +23,7 @@ impl SelfCheck for ProgramCheck {
         let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings);
         let findings = findings.chain(examine_binlog(&self.config).await).collect();
         let has_requests = self.outbox.has_notification_requests().await?;
-        let publishing = examine_publishing(&self.config).await;
+        let publishing = examine_publishing(&self.config, self.timer).await;
         Ok(doctor::groups((has_requests, findings), publishing, &self.config))
     }
 }

@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use axum::{
     Router,
     extract::{MatchedPath, Request},
@@ -8,16 +6,18 @@ use axum::{
     response::Response,
 };
 use claimstream_metrics::HttpRequests;
+use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 
 /// Counts and times the requests of a server.
-pub(crate) fn counted(router: Router) -> Router {
-    router.layer(from_fn(count))
+pub(crate) fn counted(router: Router, timer: TokioTimer) -> Router {
+    router.layer(from_fn(move |request, next| count(timer, request, next)))
 }
 
-async fn count(request: Request, next: Next) -> Response {
-    let (method, route, began) = (method(request.method()), route(&request), Instant::now());
+async fn count(timer: TokioTimer, request: Request, next: Next) -> Response {
+    let (method, route, began) = (method(request.method()), route(&request), timer.now());
     let response = next.run(request).await;
-    HttpRequests.record(method, &route, response.status().as_u16(), began.elapsed());
+    HttpRequests.record(method, &route, response.status().as_u16(), timer.now() - began);
     response
 }
 

@@ -3,18 +3,19 @@ use std::{
     convert::Infallible,
     mem::take,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream_domain::QueueName;
-use claimstream_ports::{Measured, SettledAs, Telemetry};
-use tokio::time::sleep;
+use claimstream_ports::{Measured, SettledAs, Telemetry, Timer};
+use claimstream_tokio::TokioTimer;
 
 use crate::config::DatabaseName;
 
 /// Counts what relays claim and settle, for one line of the log for each queue and minute: a line for each message is at `debug`.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    timer: TokioTimer,
     span: Mutex<Span>,
     /// Of which of several databases the queues are.
     database: Option<DatabaseName>,
@@ -23,7 +24,8 @@ pub(crate) struct Tally {
 /// What was counted since a moment.
 #[derive(Debug)]
 struct Span {
-    since: Instant,
+    /// By the timer.
+    since: Duration,
     queues: BTreeMap<QueueName, Counts>,
 }
 
@@ -39,17 +41,11 @@ struct Counts {
     superseded: usize,
 }
 
-impl Default for Tally {
-    fn default() -> Self {
-        Self::of(None)
-    }
-}
-
 impl Tally {
     /// For one of several databases, or for the only one.
-    pub(crate) fn of(database: Option<DatabaseName>) -> Self {
-        let span = Mutex::new(Span { since: Instant::now(), queues: BTreeMap::new() });
-        Self { span, database }
+    pub(crate) fn of(database: Option<DatabaseName>, timer: TokioTimer) -> Self {
+        let span = Mutex::new(Span { since: timer.now(), queues: BTreeMap::new() });
+        Self { timer, span, database }
     }
 
     const EVERY: Duration = Duration::from_secs(60);
@@ -66,7 +62,7 @@ impl Tally {
     /// Logs what was counted since the last time, for as long as it is polled.
     pub(crate) async fn log_regularly(&self) -> Infallible {
         loop {
-            sleep(Self::EVERY).await;
+            self.timer.sleep(Self::EVERY).await;
             self.log();
         }
     }
@@ -85,8 +81,9 @@ impl Tally {
 
     fn take(&self) -> (f64, BTreeMap<QueueName, Counts>) {
         let mut span = self.span.lock().unwrap_or_else(PoisonError::into_inner);
-        let seconds = (span.since.elapsed().as_secs_f64() * 1_000.0).round() / 1_000.0;
-        span.since = Instant::now();
+        let now = self.timer.now();
+        let seconds = ((now - span.since).as_secs_f64() * 1_000.0).round() / 1_000.0;
+        span.since = now;
         (seconds, take(&mut span.queues))
     }
 
@@ -129,7 +126,7 @@ mod tests {
     #[test]
     fn counts_each_queue_and_begins_anew_after_a_look() {
         let (orders, mails) = (QueueName::new("orders").unwrap(), QueueName::new("mails").unwrap());
-        let tally = Arc::new(Tally::default());
+        let tally = Arc::new(Tally::of(None, TokioTimer::new()));
         let telemetry = tally.beside(Some(Arc::new(Vec::<Arc<dyn Telemetry>>::new())));
         let settled = |queue, outcome, messages| Measured::Settled { queue, outcome, messages };
         telemetry.record(Measured::Claimed { queue: &orders, messages: 3, took: Duration::ZERO });

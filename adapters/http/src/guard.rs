@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use axum::{
     extract::{MatchedPath, Request, State as Extracted},
@@ -20,8 +20,8 @@ pub(crate) async fn admit(state: Extracted<Arc<State>>, request: Request, next: 
 /// Gives each answer the headers that keep browsers from guessing, framing and storing, and traces it.
 ///
 /// A trace names the route and never the address, the body or a header.
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
-    let (began, method) = (Instant::now(), request.method().clone());
+pub(crate) async fn finish(state: Extracted<Arc<State>>, request: Request, next: Next) -> Response {
+    let (began, method) = (state.timer.now(), request.method().clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -29,7 +29,8 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    tracing::debug!(%method, route, status = response.status().as_u16(), took_seconds = began.elapsed().as_secs_f64(), "request answered");
+    let took_seconds = (state.timer.now() - began).as_secs_f64();
+    tracing::debug!(%method, route, status = response.status().as_u16(), took_seconds, "request answered");
     response
 }
 

@@ -28,6 +28,7 @@ mod shapes;
 mod stalling;
 mod state;
 mod templates;
+mod time_limit;
 mod token;
 mod trace;
 

@@ -5,9 +5,8 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
-use tokio::time::timeout;
 
-use crate::{problem::Problem, state::State};
+use crate::{problem::Problem, state::State, time_limit::within};
 
 /// The body of a request and its headers; refused if it is too long or too slow.
 pub(crate) struct Payload {
@@ -25,8 +24,8 @@ impl FromRequest<Arc<State>> for Payload {
         if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most) {
             return Err(Problem::too_large(most));
         }
-        let read = timeout(state.limits.timeout, to_bytes(body, most)).await;
-        let bytes = read.map_err(|_| Problem::slow_body())?.map_err(|_| Problem::too_large(most))?;
+        let read = within(&*state.timer, state.limits.timeout, to_bytes(body, most)).await;
+        let bytes = read.ok_or_else(Problem::slow_body)?.map_err(|_| Problem::too_large(most))?;
         Ok(Self { headers: parts.headers, bytes })
     }
 }

@@ -1,6 +1,9 @@
-use std::{convert::Infallible, future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible, fmt, future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration,
+};
 
 use axum::Router;
+use claimstream_ports::Timer;
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -10,15 +13,14 @@ use hyper_util::{
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
 };
 
-use crate::{probes::Probes, service::Service, stalling::Stalling};
+use crate::{probes::Probes, service::Service, stalling::Stalling, time_limit::within};
 
 /// Serves a [`Service`] over HTTP/1.1, without encryption: put a proxy that speaks TLS in front of it.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
+    timer: Arc<dyn Timer>,
 }
 
 /// How a server ended.
@@ -38,9 +40,9 @@ impl Server {
     /// How long such a connection may be idle.
     const BESIDE_IDLE: Duration = Duration::from_secs(60);
 
-    /// Listens at an address; port 0 takes any that is free.
-    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await? })
+    /// Listens at an address; port 0 takes any that is free. It waits by `timer`, but for the heads of requests, which hyper waits for.
+    pub async fn bind(address: SocketAddr, timer: Arc<dyn Timer>) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, timer })
     }
 
     /// The address that it listens at.
@@ -67,9 +69,9 @@ impl Server {
         self.accept_until(&router, &places, patience, &open, until).await;
         service.stop();
         drop(self.listener);
-        let ended = timeout(limits.drain, open.shutdown()).await;
+        let ended = within(&*self.timer, limits.drain, open.shutdown()).await;
         service.finish().await;
-        if ended.is_ok() { Drained::Wholly } else { Drained::Partly }
+        if ended.is_some() { Drained::Wholly } else { Drained::Partly }
     }
 
     /// Serves probes for as long as it is polled. What is asked while it is dropped gets no answer.
@@ -104,17 +106,23 @@ impl Server {
             };
             match accepted {
                 Ok((stream, place)) => {
-                    let stream = Stalling::new(stream, patience.unread);
+                    let stream = Stalling::new(stream, patience.unread, Arc::clone(&self.timer));
                     let connection =
                         Connection { stream, place, router: router.clone(), idle: patience.idle };
                     tokio::spawn(connection.serve(open.watcher()));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "no connection can be accepted");
-                    sleep(Self::REST).await;
+                    self.timer.sleep(Self::REST).await;
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("listener", &self.listener).finish_non_exhaustive()
     }
 }
 

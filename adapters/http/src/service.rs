@@ -2,6 +2,7 @@ use std::{convert::Infallible, fmt, sync::Arc};
 
 use axum::{Extension, Router, middleware};
 use claimstream_domain::notification::{InboxKeys, consent::UnsubscribeKeys};
+use claimstream_ports::Timer;
 use utoipa::{OpenApi, openapi};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -36,13 +37,13 @@ pub struct Service {
 type Around = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
 impl Service {
-    /// A service on these stores that asks each caller for one of `tokens`. It starts its writers.
+    /// A service on these stores that asks each caller for one of `tokens`, and waits and counts time by `timer`. It starts its writers.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn new(stores: Stores, tokens: Tokens, limits: Limits) -> Self {
-        Self::of(State::new(stores, Some(tokens), limits))
+    pub fn new(stores: Stores, timer: Arc<dyn Timer>, tokens: Tokens, limits: Limits) -> Self {
+        Self::of(State::new(stores, timer, Some(tokens), limits))
     }
 
     /// The same service for everybody who reaches it; for trying it out.
@@ -50,8 +51,8 @@ impl Service {
     /// # Panics
     ///
     /// Outside a tokio runtime.
-    pub fn without_tokens(stores: Stores, limits: Limits) -> Self {
-        Self::of(State::new(stores, None, limits))
+    pub fn without_tokens(stores: Stores, timer: Arc<dyn Timer>, limits: Limits) -> Self {
+        Self::of(State::new(stores, timer, None, limits))
     }
 
     fn of(state: State) -> Self {
@@ -95,6 +96,7 @@ impl Service {
         let (free, of_health) = health::routes().split_for_parts();
         api.merge(of_health);
         let admit = middleware::from_fn_with_state(Arc::clone(&self.state), guard::admit);
+        let finish = middleware::from_fn_with_state(Arc::clone(&self.state), guard::finish);
         let router = limited
             .route_layer(admit)
             .merge(free)
@@ -104,7 +106,7 @@ impl Service {
             .layer(Extension(Arc::clone(&self.receiving)))
             .layer(Extension(Arc::clone(&self.links)))
             .layer(Extension(Arc::clone(&self.inboxes)))
-            .layer(middleware::from_fn(guard::finish))
+            .layer(finish)
             .with_state(Arc::clone(&self.state));
         self.around.iter().fold(router, |router, layer| layer(router))
     }
@@ -117,15 +119,16 @@ impl Service {
     /// What is to be done beside the routes, for as long as they are served: it gives receipts that were faster than the note of their
     /// delivery to their messages, and new entries of inboxes to those who listen. [`Server`](crate::Server) does it; a program that nests the router runs it itself.
     pub async fn upkeep(&self) -> Infallible {
+        let (stores, timer) = (&self.state.stores, &*self.state.timer);
         let receipts = async {
             match self.receiving.providers.is_empty() {
                 true => std::future::pending().await,
-                false => self.receiving.waiting.look_after(&*self.state.stores.receipts).await,
+                false => self.receiving.waiting.look_after(&*stores.receipts, timer).await,
             }
         };
         tokio::select! {
             never = receipts => never,
-            never = self.inboxes.listeners.look_after(&*self.state.stores.in_app) => never,
+            never = self.inboxes.listeners.look_after(&*stores.in_app, timer) => never,
         }
     }
 

@@ -1,27 +1,29 @@
 use std::{
     io::{Error, ErrorKind, IoSlice, Result},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
 
+use claimstream_ports::{Sleep, Timer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Sleep, sleep},
 };
 
 /// A connection that fails when the other side takes nothing of an answer for a while.
 pub(crate) struct Stalling {
     stream: TcpStream,
     patience: Duration,
+    timer: Arc<dyn Timer>,
     /// Runs while a write waits for the other side to read.
-    waiting: Option<Pin<Box<Sleep>>>,
+    waiting: Option<Sleep<'static>>,
 }
 
 impl Stalling {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(crate) fn new(stream: TcpStream, patience: Duration, timer: Arc<dyn Timer>) -> Self {
+        Self { stream, patience, timer, waiting: None }
     }
 
     /// Passes on what a write came to, and ends one that has waited for too long.
@@ -30,8 +32,12 @@ impl Stalling {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
-        ready!(self.waiting.get_or_insert_with(|| Box::pin(sleep(patience))).as_mut().poll(cx));
+        let (patience, timer) = (self.patience, &self.timer);
+        let wait = || -> Sleep<'static> {
+            let timer = Arc::clone(timer);
+            Box::pin(async move { timer.sleep(patience).await })
+        };
+        ready!(self.waiting.get_or_insert_with(wait).as_mut().poll(cx));
         let why = format!("the client took nothing of its answer for {patience:?}");
         Poll::Ready(Err(Error::new(ErrorKind::TimedOut, why)))
     }

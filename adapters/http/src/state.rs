@@ -9,16 +9,13 @@ use std::{
 };
 
 use claimstream_ports::{
-    StoreError,
+    StoreError, Timer,
     notification::{
         DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, PreferenceRepository,
         RequestRepository,
     },
 };
-use tokio::{
-    sync::{Mutex, Semaphore},
-    time::{Instant, timeout},
-};
+use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use crate::{
@@ -28,6 +25,7 @@ use crate::{
     people::People,
     problem::Problem,
     templates::{TemplateCheck, TemplateDesk},
+    time_limit::within,
     token::Tokens,
 };
 
@@ -59,24 +57,26 @@ pub struct Stores {
 /// What all handlers share.
 pub(crate) struct State {
     pub(crate) stores: Stores,
+    pub(crate) timer: Arc<dyn Timer>,
     pub(crate) intake: GroupCommit,
     /// None if nobody needs one.
     pub(crate) tokens: Option<Tokens>,
     pub(crate) limits: Limits,
     pub(crate) places: Semaphore,
     stopping: AtomicBool,
-    looked: Mutex<Option<(Instant, bool)>>,
+    looked: Mutex<Option<(Duration, bool)>>,
 }
 
 impl State {
     /// How long an answer about the database stands, so that nobody can make us ask it often.
     const LOOK: Duration = Duration::from_secs(1);
 
-    pub(crate) fn new(stores: Stores, tokens: Option<Tokens>, limits: Limits) -> Self {
+    pub(crate) fn new(stores: Stores, timer: Arc<dyn Timer>, tokens: Option<Tokens>, limits: Limits) -> Self {
         Self {
             intake: GroupCommit::start(Arc::clone(&stores.intake), limits.writers, limits.queue),
             places: Semaphore::new(limits.concurrency.clamp(1, Semaphore::MAX_PERMITS)),
             stores,
+            timer,
             tokens,
             limits,
             stopping: AtomicBool::new(false),
@@ -101,7 +101,8 @@ impl State {
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
         let slow = "the database takes too long; the outcome is unknown, so send the same call with the same \
                     Idempotency-Key again";
-        timeout(self.limits.timeout, work).await.map_err(|_| Problem::unavailable(slow))
+        let done = within(&*self.timer, self.limits.timeout, work).await;
+        done.ok_or_else(|| Problem::unavailable(slow))
     }
 
     /// From now on it is not ready.
@@ -115,13 +116,16 @@ impl State {
             return Err("the server stops");
         }
         let mut looked = self.looked.lock().await;
-        let known = looked.filter(|(at, _)| at.elapsed() < Self::LOOK).map(|(_, answers)| answers);
+        let now = self.timer.now();
+        let known = looked.filter(|(at, _)| now.saturating_sub(*at) < Self::LOOK).map(|(_, answers)| answers);
         let answers = match known {
             Some(answers) => answers,
             None => {
-                let look = timeout(self.limits.timeout, self.stores.requests.read(&[Uuid::nil()])).await;
-                let answers = matches!(look, Ok(Ok(_)));
-                *looked = Some((Instant::now(), answers));
+                let asked = [Uuid::nil()];
+                let look = self.stores.requests.read(&asked);
+                let look = within(&*self.timer, self.limits.timeout, look).await;
+                let answers = matches!(look, Some(Ok(_)));
+                *looked = Some((self.timer.now(), answers));
                 answers
             }
         };

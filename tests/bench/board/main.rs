@@ -21,6 +21,7 @@ use axum::Router;
 use claimstream_board::{Board, BoardStores};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use claimstream_testbed::PrivateServer;
+use claimstream_tokio::TokioTimer;
 use clap::Parser;
 use sea_orm::sqlx::{Connection, MySqlConnection};
 
@@ -85,7 +86,8 @@ async fn measure(options: &Options) -> Result<bool, Failure> {
 
     let (mut account, url) = Account::create(connection, &server.url()).await?;
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await?;
-    let board = Board::for_everyone(BoardStores::of(Arc::new(outbox)));
+    let stores = BoardStores::of(Arc::new(outbox));
+    let board = Board::for_everyone(stores, Arc::new(TokioTimer::new()));
     let router = board.router();
     let snapshots = Snapshots::watch(MySqlConnection::connect(&server.url()).await?, Account::NAME);
     let pages = Pages::find(&router).await?;

@@ -1,6 +1,6 @@
 //! What people do: sign in, look, find, revive, purge, cancel; with a mouse, with the keyboard alone, and where no script runs.
 
-use claimstream_browser_tests::{HOSTILE, QUEUE, Session, Site, USER};
+use claimstream_browser_tests::{Failure, HOSTILE, QUEUE, Session, Site, USER, eventually};
 use thirtyfour::{By, Key};
 
 use crate::{Case, Outcome, Visit, cases, examined::has_no_faults};
@@ -117,15 +117,13 @@ async fn what_a_preview_has_shown_is_purged_and_counted(visit: Visit) -> Outcome
 }
 
 /// What the page of a work says when it has ended; the page reloads itself until then.
-async fn end_of_work(session: &Session) -> Result<String, claimstream_browser_tests::Failure> {
-    for _ in 0..1_000 {
+async fn end_of_work(session: &Session) -> Result<String, Failure> {
+    let has_ended = || async {
         let text = session.main().await.unwrap_or_default();
-        if text.contains("was looked at") || text.contains("has stopped it") {
-            return Ok(text);
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    Err("the work did not end within 50 seconds".into())
+        Ok::<_, Failure>(text.contains("was looked at") || text.contains("has stopped it"))
+    };
+    eventually("the work ends", has_ended).await?;
+    session.main().await
 }
 
 async fn a_long_work_shows_how_far_it_is_and_is_stopped(visit: Visit) -> Outcome {

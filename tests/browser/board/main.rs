@@ -7,7 +7,7 @@ mod examined;
 mod night;
 mod pages;
 
-use std::{panic::AssertUnwindSafe, path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
+use std::{panic::AssertUnwindSafe, path::PathBuf, process::ExitCode, sync::Arc};
 
 use claimstream_browser_tests::{Chromium, Failure, Log, Screenshots, Session};
 use futures::{FutureExt, future::BoxFuture};
@@ -44,11 +44,16 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let (begun, log) = (Instant::now(), Log::keep());
+    let log = Log::keep();
     let environment = |name: &str| std::env::var(name).ok();
-    let browser = Chromium::start(environment)?.ok().map(Arc::new);
+    // They belong to the long tier, and run where ignored tests do.
+    let are_wanted = arguments.ignored || arguments.include_ignored;
+    let browser = match are_wanted {
+        true => Chromium::start(environment)?.ok().map(Arc::new),
+        false => None,
+    };
     let required = environment("CLAIMSTREAM_REQUIRE_BROWSER").is_some_and(|it| !it.is_empty());
-    if browser.is_none() && required {
+    if are_wanted && browser.is_none() && required {
         return Err("CLAIMSTREAM_REQUIRE_BROWSER is set, and the variables of tests/chromium are not".into());
     }
     let screenshots = Screenshots::at(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("board"))?;
@@ -59,18 +64,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .into_iter()
         .map(|(name, case)| {
             let (browser, screenshots, log) = (browser.clone(), screenshots.clone(), log.clone());
-            let is_skipped = browser.is_none();
             let run = move || browser.map_or(Ok(()), |browser| visit(name, case, &browser, screenshots, log));
-            Trial::test(name, run).with_ignored_flag(is_skipped)
+            Trial::test(name, run).with_kind("long: browser").with_ignored_flag(true)
         })
         .collect();
     let conclusion = libtest_mimic::run(arguments, trials);
     match browser {
-        Some(_) => println!(
-            "the board in Chromium: {:.1} seconds, screenshots in {}",
-            begun.elapsed().as_secs_f64(),
-            screenshots.folder().display()
-        ),
+        Some(_) => println!("the board in Chromium: screenshots in {}", screenshots.folder().display()),
+        None if !are_wanted => {}
         None => println!(
             "skipped: the board in a browser, because no browser is named; `eval \"$(tests/chromium fetch)\"` fetches one"
         ),

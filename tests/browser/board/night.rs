@@ -4,11 +4,8 @@
 mod saga;
 mod shop;
 
-use std::time::Duration;
-
-use claimstream_browser_tests::{Failure, Mood, Session};
+use claimstream_browser_tests::{Failure, Mood, Session, eventually};
 use thirtyfour::By;
-use tokio::time::sleep;
 
 use self::{saga::Transfers, shop::Shop};
 use crate::{Case, Outcome, Visit, cases};
@@ -20,20 +17,6 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
         a_provider_refuses_and_its_dead_letters_are_revived,
         a_saga_is_stuck_and_is_continued,
     ]
-}
-
-/// Waits until something holds.
-async fn eventually<F>(what: &str, mut holds: impl FnMut() -> F) -> Outcome
-where
-    F: Future<Output = Result<bool, Failure>>,
-{
-    for _ in 0..400 {
-        if holds().await? {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
-    Err(format!("not within 40 seconds: {what}").into())
 }
 
 /// Each step of a night has a picture.

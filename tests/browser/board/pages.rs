@@ -1,9 +1,6 @@
 //! Every page: reached by clicks, without barriers in light and in dark, on a phone, and with a picture.
 
-use std::time::{Duration, Instant};
-
-use claimstream_browser_tests::{Site, Walk};
-use tokio::time::sleep;
+use claimstream_browser_tests::{Site, Walk, eventually};
 
 use crate::{
     Case, Outcome, Visit, cases,
@@ -66,15 +63,13 @@ async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Ou
 async fn the_last_hour_of_a_queue_is_drawn(visit: Visit) -> Outcome {
     let (site, session) = (Site::for_everyone().await?, &visit.session);
     session.goto(site.at("/")).await?;
-    // The board counts every 15 seconds, and a line needs two points.
-    sleep(Duration::from_secs(30)).await;
     session.follow("orders").await?;
-    let began = Instant::now();
-    while !session.has("svg.chart g.line1 polyline").await? {
-        assert!(began.elapsed() < Duration::from_secs(90), "nothing is drawn");
-        sleep(Duration::from_millis(500)).await;
+    // The board counts every 15 seconds, and a line needs two points.
+    let is_drawn = || async {
         session.refresh().await?;
-    }
+        session.has("svg.chart g.line1 polyline").await
+    };
+    eventually("a line is drawn", is_drawn).await?;
     let heights: Vec<f64> = session
         .execute(
             "return [...document.querySelectorAll('svg.chart')].map(it => it.getBoundingClientRect().height)",

@@ -3,7 +3,6 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Stdio,
-    time::Duration,
 };
 
 use serde_json::Value;
@@ -11,10 +10,9 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     process::{Child, Command},
-    time::sleep,
 };
 
-use crate::Failure;
+use crate::{Failure, eventually};
 
 /// The shipped alerts, judged by a real Prometheus that looks at processes twice a second.
 pub struct Alerts {
@@ -48,28 +46,22 @@ impl Alerts {
         command.arg(format!("--web.listen-address={address}")).current_dir(folder).kill_on_drop(true);
         let running = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
         let alerts = Self { address, _running: running };
-        alerts.until("Prometheus is ready", || async { Ok(alerts.get("/-/ready").await.is_ok()) }).await?;
+        eventually("Prometheus is ready", || async { Ok(alerts.get("/-/ready").await.is_ok()) }).await?;
         Ok(alerts)
     }
 
     /// Waits until an alert fires, and answers its summary.
     pub async fn fires(&self, name: &str) -> Result<String, Failure> {
-        let mut summary = None;
-        for _ in 0..400 {
-            summary = self.firing(name).await?;
-            if summary.is_some() {
-                break;
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
-        let summary = summary.ok_or_else(|| format!("{name} has not fired within 40 seconds"))?;
+        let fires = || async { Ok::<_, Failure>(self.firing(name).await?.is_some()) };
+        eventually(&format!("{name} fires"), fires).await?;
+        let summary = self.firing(name).await?.ok_or_else(|| format!("{name} has ended at once"))?;
         println!("the alert {name} fires: {summary}");
         Ok(summary)
     }
 
     /// Waits until an alert does not fire any more.
     pub async fn ends(&self, name: &str) -> Result<(), Failure> {
-        self.until(&format!("{name} ends"), || async { Ok(self.firing(name).await?.is_none()) }).await
+        eventually(&format!("{name} ends"), || async { Ok(self.firing(name).await?.is_none()) }).await
     }
 
     /// Waits until a query finds something.
@@ -80,20 +72,7 @@ impl Alerts {
             let answer: Value = serde_json::from_str(&self.get(&path).await?)?;
             Ok(answer["data"]["result"].as_array().is_some_and(|found| !found.is_empty()))
         };
-        self.until(query, finds).await
-    }
-
-    async fn until<F>(&self, what: &str, mut holds: impl FnMut() -> F) -> Result<(), Failure>
-    where
-        F: Future<Output = Result<bool, Failure>>,
-    {
-        for _ in 0..400 {
-            if holds().await? {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
-        Err(format!("not within 40 seconds: {what}").into())
+        eventually(query, finds).await
     }
 
     /// The summary of an alert that fires.

@@ -4,6 +4,7 @@
 mod alerts;
 mod axe;
 mod chromium;
+mod eventually;
 mod log;
 mod operator;
 mod provider;
@@ -17,6 +18,7 @@ mod walk;
 pub use alerts::{Alerts, free_address};
 pub use axe::{Axe, Findings};
 pub use chromium::{Absent, Chromium};
+pub use eventually::eventually;
 pub use log::Log;
 pub use operator::{Operator, Running};
 pub use provider::{Mood, Provider};

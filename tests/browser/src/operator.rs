@@ -4,17 +4,13 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::Stdio,
-    time::Duration,
 };
 
 use serde_json::Value;
-use tokio::{
-    process::{Child, Command},
-    time::sleep,
-};
+use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-use crate::Failure;
+use crate::{Failure, eventually};
 
 /// Somebody who runs the real program `claimstream` in a folder of its own.
 pub struct Operator {
@@ -90,16 +86,17 @@ pub struct Running {
 impl Running {
     /// The address that its log names under this field.
     pub async fn address(&self, field: &str) -> Result<SocketAddr, Failure> {
-        for _ in 0..400 {
+        let named = || -> Result<Option<SocketAddr>, Failure> {
             let log = fs::read_to_string(&self.log)?;
             let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             let mut addresses = events.filter_map(|event| event[field].as_str()?.parse().ok());
-            if let Some(address) = addresses.next() {
-                return Ok(address);
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-        Err(format!("{} names no {field} within 20 seconds", self.log.display()).into())
+            Ok(addresses.next())
+        };
+        eventually(&format!("{} names {field}", self.log.display()), || async {
+            Ok::<_, Failure>(named()?.is_some())
+        })
+        .await?;
+        Ok(named()?.ok_or("the log has become shorter")?)
     }
 
     /// Sends a signal, such as `STOP` or `CONT`.

@@ -1,10 +1,9 @@
-use std::{ops::Deref, time::Duration};
+use std::ops::Deref;
 
 use serde_json::{Value, json};
 use thirtyfour::{By, WebDriver, WebElement};
-use tokio::time::sleep;
 
-use crate::{Axe, Failure, Findings};
+use crate::{Axe, Failure, Findings, eventually};
 
 /// A browser with one window, as one person has it.
 #[derive(Clone)]
@@ -86,13 +85,8 @@ impl Session {
     /// Waits until the page that was marked as left has been replaced by a whole one.
     async fn arrive(&self) -> Result<(), Failure> {
         let is_there = "return window.isLeft === undefined && document.readyState === 'complete'";
-        for _ in 0..1_000 {
-            if self.execute(is_there, []).await?.convert()? {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(25)).await;
-        }
-        Err("no other page came within 25 seconds after a click".into())
+        let has_come = || async { Ok::<bool, Failure>(self.execute(is_there, []).await?.convert()?) };
+        eventually("another page comes after a click", has_come).await
     }
 
     /// What the policy of the page has kept from it, and what its scripts have said.

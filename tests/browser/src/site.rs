@@ -10,9 +10,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     AuditLog, DistributedLock, Enqueue, ListInstances, LockingStrategy, Observe, PauseQueues, Settlements,
-    Transactions, saga::NoteSagas, step::StepLedger,
+    Timer, Transactions, saga::NoteSagas, step::StepLedger,
 };
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
+use claimstream_tokio::TokioTimer;
 use tokio::{net::TcpListener, task::JoinHandle};
 use uuid::Uuid;
 
@@ -69,22 +70,23 @@ impl Site {
     pub async fn with_tokens() -> Result<(Self, Tokens), Failure> {
         let tokens = Tokens { looks: Uuid::new_v4().to_string(), changes: Uuid::new_v4().to_string() };
         let known = Arc::new(tokens.clone());
-        Ok((Self::open(|stores| Board::for_visitors(stores, known)).await?, tokens))
+        Ok((Self::open(|stores, timer| Board::for_visitors(stores, timer, known)).await?, tokens))
     }
 
     /// A board without tokens, on which nobody changes anything.
     pub async fn read_only() -> Result<Self, Failure> {
-        Self::open(|stores| Board::for_everyone(stores).read_only()).await
+        Self::open(|stores, timer| Board::for_everyone(stores, timer).read_only()).await
     }
 
-    async fn open(board: impl FnOnce(BoardStores) -> Board) -> Result<Self, Failure> {
+    async fn open(board: impl FnOnce(BoardStores, Arc<dyn Timer>) -> Board) -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("claimstream-board-{}", Uuid::new_v4()));
         std::fs::create_dir_all(&folder)?;
         let url = format!("sqlite://{}", folder.join("board.db").display());
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await?;
         let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
         let leasing = SeaOrmOutbox::open(&url, OpenOptions { strategy, ..OpenOptions::default() }).await?;
-        let router = board(BoardStores::of(Arc::new(outbox.clone()))).router();
+        let stores = BoardStores::of(Arc::new(outbox.clone()));
+        let router = board(stores, Arc::new(TokioTimer::new())).router();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let server = tokio::spawn(async move {

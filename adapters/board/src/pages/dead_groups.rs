@@ -43,7 +43,7 @@ async fn queues(visit: &Visit) -> Response {
         dead: count(status.dead),
     };
     let queues = dead.map(row).collect();
-    answer(StatusCode::OK, &QueuesPage { frame, queues, age: span(counted.age()) })
+    answer(StatusCode::OK, &QueuesPage { frame, queues, age: span(counted.age(visit.desk.now())) })
 }
 
 async fn groups(visit: &Visit, queue: QueueName) -> Response {
@@ -51,20 +51,20 @@ async fn groups(visit: &Visit, queue: QueueName) -> Response {
         Ok(grouped) => grouped,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let (frame, age) = (visit.frame(), grouped.age(visit.desk.now()));
     let row = |(class, group): &(ErrorClass, Group)| GroupRow {
         class: class.to_string(),
         link: frame.about("/dead/letters", &[("queue", queue.as_str()), ("class", class.as_str())]),
         count: count(group.count),
-        newest: span(group.newest + grouped.age()),
-        oldest: span(group.oldest + grouped.age()),
+        newest: span(group.newest + age),
+        oldest: span(group.oldest + age),
     };
     let page = GroupsPage {
         groups: grouped.groups.iter().take(MOST).map(row).collect(),
         left_out: grouped.groups.len().saturating_sub(MOST),
         looked_at: count(grouped.looked_at),
         is_whole: grouped.is_whole,
-        age: span(grouped.age()),
+        age: span(age),
         all: frame.about("/dead/letters", &[("queue", queue.as_str())]),
         queue: queue.to_string(),
         frame,

@@ -35,7 +35,12 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
         return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     }
     let part = match selection
-        .part(&*visit.desk.stores.dead_letters, after.clone().and_then(Result::ok), BOUNDS)
+        .part(
+            &*visit.desk.stores.dead_letters,
+            after.clone().and_then(Result::ok),
+            BOUNDS,
+            &*visit.desk.timer,
+        )
         .await
     {
         Ok(part) => part,

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
@@ -12,7 +12,6 @@ use axum::{
 };
 use claimstream_domain::AuditAction;
 use serde::Deserialize;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{
@@ -35,8 +34,8 @@ pub(crate) async fn preview(visit: Visit, form: Result<Form<PreviewForm>, FormRe
         Ok(read) => read,
         Err(why) => return visit.refuse(&Refusal::invalid(why)),
     };
-    let at = Instant::now();
-    let part = match selection.part(&*visit.desk.stores.dead_letters, None, BOUNDS).await {
+    let (at, timer) = (visit.desk.now(), &*visit.desk.timer);
+    let part = match selection.part(&*visit.desk.stores.dead_letters, None, BOUNDS, timer).await {
         Ok(part) => part,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };
@@ -49,7 +48,8 @@ pub(crate) async fn preview(visit: Visit, form: Result<Form<PreviewForm>, FormRe
 pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRejection>) -> Response {
     let visitor = visit.visitor();
     let preview = form.ok().and_then(|Form(form)| {
-        visit.desk.previews.take(form.preview, &visitor.name).map(|preview| (form.preview, preview))
+        let preview = visit.desk.previews.take(form.preview, &visitor.name, visit.desk.now())?;
+        Some((form.preview, preview))
     });
     let Some((id, preview)) = preview else {
         let why = "This preview is too old, or was confirmed before. Ask for a new one; nothing was changed by this click.";
@@ -60,7 +60,8 @@ pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRe
         return visit.refuse(&refusal);
     }
     let (dead_letters, audit) = (visit.desk.stores.dead_letters.clone(), visit.desk.audit.clone());
-    let name = visit.desk.works.begin(preview, visitor, dead_letters, audit);
+    let timer = Arc::clone(&visit.desk.timer);
+    let name = visit.desk.works.begin(preview, visitor, dead_letters, audit, timer);
     Redirect::to(&visit.frame().to(&format!("/dead/work/{name}"))).into_response()
 }
 
@@ -96,10 +97,7 @@ pub(crate) async fn stop(visit: Visit, name: Result<Path<Uuid>, PathRejection>) 
     }
 }
 
-fn work(
-    visit: &Visit,
-    name: Result<Path<Uuid>, PathRejection>,
-) -> Result<(Uuid, std::sync::Arc<Work>), Refusal> {
+fn work(visit: &Visit, name: Result<Path<Uuid>, PathRejection>) -> Result<(Uuid, Arc<Work>), Refusal> {
     let Ok(Path(name)) = name else { return Err(Refusal::no_such_page()) };
     let gone = "This process has no such work. It may have been started anew; what was not done is still among the dead letters.";
     visit.desk.works.get(name).map(|work| (name, work)).ok_or_else(|| Refusal::gone(gone))

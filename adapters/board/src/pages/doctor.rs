@@ -1,4 +1,4 @@
-use std::cmp::Reverse;
+use std::{cmp::Reverse, time::Duration};
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -15,7 +15,7 @@ use crate::{
 /// What the self-check has found, in groups, the worst first.
 pub(crate) async fn show(visit: Visit) -> Response {
     match visit.desk.examination.ask().await {
-        Ok(examined) => answer(StatusCode::OK, &DoctorPage::of(&examined, visit.frame())),
+        Ok(examined) => answer(StatusCode::OK, &DoctorPage::of(&examined, visit.desk.now(), visit.frame())),
         Err(NotExamined::Nowhere) => visit.refuse(&Refusal::no_such_page()),
         Err(NotExamined::Slow) => visit.refuse(&Refusal::unexamined()),
         Err(NotExamined::Refused(error)) => visit.refuse(&Refusal::of_store(&error)),
@@ -67,7 +67,7 @@ struct DoctorPage {
 }
 
 impl DoctorPage {
-    fn of(examined: &Examined, frame: Frame) -> Self {
+    fn of(examined: &Examined, now: Duration, frame: Frame) -> Self {
         let all = || examined.groups.iter().flat_map(|group| &group.findings);
         let number = |severity| all().filter(|finding| finding.severity == severity).count();
         let mut groups: Vec<&FindingGroup> =
@@ -75,7 +75,7 @@ impl DoctorPage {
         groups.sort_by_key(|group| Reverse(group.findings.iter().map(|finding| finding.severity).max()));
         Self {
             frame,
-            age: span(examined.age()),
+            age: span(examined.age(now)),
             failures: number(Severity::Failure),
             warnings: number(Severity::Warning),
             good: number(Severity::Good),

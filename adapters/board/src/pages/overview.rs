@@ -34,7 +34,7 @@ pub(crate) async fn show(visit: Visit, repeat: Result<Query<Repeat>, QueryReject
             .map(|status| QueueRow::of(status, of_queue(paused, &status.queue), &frame))
             .collect(),
         is_pause_unknown: known.is_none(),
-        age: span(counted.age()),
+        age: span(counted.age(visit.desk.now())),
         repeats: repeats.then_some(EVERY),
         frame,
     };

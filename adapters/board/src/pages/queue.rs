@@ -46,7 +46,7 @@ pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, Quer
         is_pause_unknown: known.is_none(),
         may_pause: frame.may_change() && visit.desk.pauses.store().is_some(),
         pause: paused.map(PauseShown::of),
-        age: span(counted.age()),
+        age: span(counted.age(visit.desk.now())),
         since: samples.first().map(|sample| span(sample.age)),
         messages: chart(&samples, &[("due", |it| it.due), ("leased", |it| it.leased), ("waiting", waiting)]),
         seconds: chart(&samples, &[("oldest due", |it| it.oldest.map_or(0, |oldest| oldest.as_secs()))]),

@@ -7,8 +7,7 @@ use axum::{
     response::Response,
 };
 use claimstream_domain::step::{RunKind, RunListed, RunPlace};
-use claimstream_ports::{StoreError, step::ListRuns};
-use tokio::time::Instant;
+use claimstream_ports::{StoreError, Timer, step::ListRuns};
 
 use crate::{
     frame::{Frame, answer},
@@ -124,7 +123,7 @@ async fn list(visit: Visit, asked: Asked, kind: &Kind) -> Response {
         Ok(choice) => choice,
         Err(why) => return visit.refuse(&Refusal::invalid(why)),
     };
-    let (runs, next) = match look(&*stores.runs, &choice).await {
+    let (runs, next) = match look(&*stores.runs, &choice, &*visit.desk.timer).await {
         Ok(found) => found,
         Err(error) => return visit.refuse(&Refusal::of_store(&error)),
     };
@@ -154,13 +153,14 @@ async fn list(visit: Visit, asked: Asked, kind: &Kind) -> Response {
 async fn look(
     store: &dyn ListRuns,
     choice: &RunChoice,
+    timer: &dyn Timer,
 ) -> Result<(Vec<RunListed>, Option<RunPlace>), StoreError> {
-    let (began, mut runs, mut place) = (Instant::now(), Vec::new(), choice.after.clone());
+    let (began, mut runs, mut place) = (timer.now(), Vec::new(), choice.after.clone());
     loop {
         let page = store.runs(&choice.filter, place, MOST - runs.len() as u32).await?;
         runs.extend(page.runs);
         place = page.next;
-        if place.is_none() || runs.len() >= MOST as usize || began.elapsed() >= LONGEST {
+        if place.is_none() || runs.len() >= MOST as usize || timer.now() - began >= LONGEST {
             return Ok((runs, place));
         }
     }

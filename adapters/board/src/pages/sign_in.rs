@@ -37,7 +37,7 @@ pub(crate) async fn sign_in(
         return answer(StatusCode::UNAUTHORIZED, &page);
     };
     audit::log_session(&visitor, "sign in");
-    let word = visit.desk.sessions.begin(visitor);
+    let word = visit.desk.sessions.begin(visitor, visit.desk.now());
     let cookie = cookie(&headers, &word, Sessions::LAST.as_secs());
     ([(header::SET_COOKIE, cookie)], home(&visit)).into_response()
 }
@@ -45,7 +45,7 @@ pub(crate) async fn sign_in(
 /// Forgets that a token was shown.
 pub(crate) async fn sign_out(visit: Visit, headers: HeaderMap) -> Response {
     if let Some(word) = session(&headers) {
-        if let Some(Visitor { name, right }) = visit.desk.sessions.visitor(word) {
+        if let Some(Visitor { name, right }) = visit.desk.sessions.visitor(word, visit.desk.now()) {
             audit::log_session(&Visitor { name, right }, "sign out");
         }
         visit.desk.sessions.end(word);

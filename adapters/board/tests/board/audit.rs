@@ -17,7 +17,7 @@ use claimstream_ports::{
 };
 
 use crate::{
-    browser::Browser,
+    browser::{Browser, timer},
     dead::{QUERY, carry_out, confirm},
     graveyard::{Graveyard, QUEUE},
 };
@@ -52,7 +52,7 @@ fn noted(action: &str, subject: &str) -> (String, String, Option<u64>) {
     (action.into(), subject.into(), None)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name() {
     let graveyard = Graveyard::new();
     let ids = graveyard.bury(&["mailbox full", "timed out after 1 ms", "mailbox full"]).await;
@@ -90,13 +90,13 @@ async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name()
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_done_that_cannot_be_noted_and_it_is_done_later() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["no", "no"]).await[0];
     let log = Arc::new(Breakable { store: graveyard.store.clone(), is_broken: AtomicBool::new(true) });
     let stores = graveyard.stores().with_audit(log.clone());
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     let preview = browser.post("/dead/preview", &format!("action=purge&{QUERY}")).await;
     let name = crate::dead::field(&preview, "preview");
     for (path, form) in [
@@ -141,7 +141,7 @@ async fn the_end_of_a_work_is_noted_once_the_log_can_be_written_again() {
         }
     });
     let stores = graveyard.stores().with_audit(Arc::new(log));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     let done = carry_out(&browser, &format!("action=purge&{QUERY}")).await;
     assert!(done.shows("<strong>2</strong> purged"), "{}", done.text);
 }
@@ -159,7 +159,7 @@ async fn a_work_whose_store_panics_has_failed_and_its_end_is_noted() {
     });
     let stores = BoardStores::new(Arc::new(graveyard.store.clone()), Arc::new(panics));
     let stores = stores.with_audit(Arc::new(graveyard.store.clone()));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     let ended = carry_out(&browser, &format!("action=purge&{QUERY}")).await;
     assert!(ended.shows("or the store has a fault"), "{}", ended.text);
     assert!(
@@ -168,7 +168,7 @@ async fn a_work_whose_store_panics_has_failed_and_its_end_is_noted() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn entries_are_shown_page_by_page_without_a_gap() {
     let store = MemoryStore::with_manual_clock();
     for number in 0..120 {
@@ -195,7 +195,7 @@ async fn entries_are_shown_page_by_page_without_a_gap() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn words_that_would_be_markup_are_text() {
     let mut log = MockAuditLog::new();
     let hostile = "<script>alert(1)</script>";
@@ -211,8 +211,9 @@ async fn words_that_would_be_markup_are_text() {
         }])
     });
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    let page =
-        Browser::of(Board::for_everyone(stores.with_audit(Arc::new(log))).router()).get("/audit").await;
+    let page = Browser::of(Board::for_everyone(stores.with_audit(Arc::new(log)), timer()).router())
+        .get("/audit")
+        .await;
     assert_eq!(page.text.matches("&#60;script&#62;alert(1)").count(), 3, "{}", page.text);
     assert!(!page.shows("<script"), "{}", page.text);
 }
@@ -226,11 +227,11 @@ impl Visitors for LongNames {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_name_that_cannot_be_noted_does_nothing() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["no"]).await[0];
-    let board = Board::for_visitors(graveyard.stores(), Arc::new(LongNames));
+    let board = Board::for_visitors(graveyard.stores(), timer(), Arc::new(LongNames));
     let browser = Browser::of(board.router()).sign_in("any").await;
     let page = browser.post(&format!("/dead/letters/{id}/payload"), "").await;
     assert!(page.status == StatusCode::FORBIDDEN && page.shows("at most 64"), "{}", page.text);
@@ -239,10 +240,10 @@ async fn a_name_that_cannot_be_noted_does_nothing() {
     assert_eq!(graveyard.store.paused().await.unwrap(), []);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_without_a_log_has_no_page_of_it() {
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     for path in ["/audit", "/doctor"] {
         let page = browser.get(path).await;
         assert!(page.status == StatusCode::NOT_FOUND && !page.shows(&format!("href=\"{path}\"")), "{path}");

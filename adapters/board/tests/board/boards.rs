@@ -4,11 +4,11 @@ use axum::http::{StatusCode, header};
 use claimstream_board::{Board, Boards};
 use claimstream_memory::MemoryStore;
 
-use crate::browser::{Browser, HOST, TwoTokens, stores};
+use crate::browser::{Browser, HOST, TwoTokens, stores, timer};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_database_has_its_pages_and_leads_to_the_others() {
-    let boards = Boards::new(Board::for_everyone);
+    let boards = Boards::new(timer(), Board::for_everyone);
     let browser = Browser::of(boards.router());
     boards.announce("orders");
     boards.announce("billing");
@@ -34,15 +34,16 @@ async fn each_database_has_its_pages_and_leads_to_the_others() {
     assert!(page.text.contains(r#"<a href="/billing/audit">"#), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_of_one_database_names_none() {
     let page = Browser::on(&MemoryStore::new()).get("/").await;
     assert!(!page.text.contains(r#"aria-label="Databases""#), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_visitor_signs_in_once_for_all_databases() {
-    let boards = Boards::new(|stores| Board::for_visitors(stores, Arc::new(TwoTokens)));
+    let boards =
+        Boards::new(timer(), |stores, timer| Board::for_visitors(stores, timer, Arc::new(TwoTokens)));
     for name in ["billing", "orders"] {
         boards.show(name, stores(&MemoryStore::new()));
     }

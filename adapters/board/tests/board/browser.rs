@@ -7,6 +7,8 @@ use axum::{
 };
 use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
 use claimstream_memory::MemoryStore;
+use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 use tower::ServiceExt;
 
 /// Somebody in front of a board: calls its router as a browser does.
@@ -44,6 +46,11 @@ pub(crate) fn stores(store: &MemoryStore) -> BoardStores {
     BoardStores::of(Arc::new(store.clone()))
 }
 
+/// The timer of a board; it follows the paused time of a test.
+pub(crate) fn timer() -> Arc<dyn Timer> {
+    Arc::new(TokioTimer::new())
+}
+
 impl Browser {
     pub(crate) fn of(router: Router) -> Self {
         Self { router, headers: vec![("host", HOST.into())] }
@@ -51,12 +58,12 @@ impl Browser {
 
     /// In front of a board for everyone.
     pub(crate) fn on(store: &MemoryStore) -> Self {
-        Self::of(Board::for_everyone(stores(store)).router())
+        Self::of(Board::for_everyone(stores(store), timer()).router())
     }
 
     /// In front of a board that asks for a token.
     pub(crate) fn guarded(store: &MemoryStore) -> Self {
-        Self::of(Board::for_visitors(stores(store), Arc::new(TwoTokens)).router())
+        Self::of(Board::for_visitors(stores(store), timer(), Arc::new(TwoTokens)).router())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Page {

@@ -37,7 +37,7 @@ pub(crate) async fn confirm(browser: &Browser, preview: &Page) -> Page {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn letters_are_grouped_by_error_and_a_class_lists_its_own() {
     let graveyard = Graveyard::new();
     let ids = graveyard.bury(&["timed out after 30012 ms", "mailbox full", "timed out after 7 ms"]).await;
@@ -58,7 +58,7 @@ async fn letters_are_grouped_by_error_and_a_class_lists_its_own() {
     assert!(of_class.shows("<bdi>timed out after 30012 ms</bdi>") && !of_class.shows("rel=\"next\""));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_list_names_every_letter_once_page_by_page_and_reads_no_payload() {
     let graveyard = Graveyard::new();
     let mut ids = graveyard.bury(&vec!["no"; 120]).await;
@@ -77,7 +77,7 @@ async fn a_list_names_every_letter_once_page_by_page_and_reads_no_payload() {
     assert_eq!(found, ids.iter().map(ToString::to_string).collect::<Vec<_>>());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_provider_said_of_a_person_is_hidden_until_somebody_asks_for_it() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury_one("notification-messages", "550 no mailbox eve@example.com").await;
@@ -90,7 +90,7 @@ async fn what_a_provider_said_of_a_person_is_hidden_until_somebody_asks_for_it()
     assert!(shown.shows("550 no mailbox eve@example.com"), "{}", shown.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["<script>alert('reason')</script>"]).await[0];
@@ -119,7 +119,7 @@ async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     assert_eq!(browser.get("/dead/letters/7").await.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_preview_changes_nothing_and_its_confirmation_does_exactly_what_it_has_shown() {
     let graveyard = Graveyard::new();
     let ids = graveyard.bury(&["mailbox full", "timed out after 1 ms", "mailbox full"]).await;
@@ -134,6 +134,8 @@ async fn a_preview_changes_nothing_and_its_confirmation_does_exactly_what_it_has
     assert_eq!(graveyard.dead_and_due().await, (3, 0));
     let late = graveyard.bury_one(QUEUE, "mailbox full").await;
     let elsewhere = graveyard.bury_one("other", "mailbox full").await;
+    // The board's clock goes on; the store's stands still.
+    tokio::time::advance(Duration::from_secs(1)).await;
     let done = confirm(&browser, &preview).await;
     assert!(done.shows("<strong>2</strong> purged, 4 looked at"), "{}", done.text);
     let mut left = graveyard.dead().await;
@@ -145,7 +147,7 @@ async fn a_preview_changes_nothing_and_its_confirmation_does_exactly_what_it_has
     assert!(again.status == StatusCode::BAD_REQUEST && again.shows("confirmed before"), "{}", again.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn all_letters_of_a_queue_are_revived_in_steps() {
     let graveyard = Graveyard::new();
     graveyard.bury(&vec!["no"; 450]).await;
@@ -156,7 +158,7 @@ async fn all_letters_of_a_queue_are_revived_in_steps() {
     assert_eq!(graveyard.dead_and_due().await, (1, 450));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_letter_is_revived_or_purged_alone() {
     let graveyard = Graveyard::new();
     let ids = graveyard.bury(&["no", "no", "no"]).await;
@@ -176,7 +178,7 @@ async fn one_letter_is_revived_or_purged_alone() {
     assert!(nothing.shows("Nothing matches") && !nothing.shows("name=\"preview\""), "{}", nothing.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_a_token_that_may_change_something_does() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["no"]).await[0];
@@ -206,7 +208,7 @@ async fn only_a_token_that_may_change_something_does() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_understood_is_refused_with_a_sentence() {
     let browser = Graveyard::new().browser();
     for (path, form, why) in [

@@ -14,7 +14,7 @@ use claimstream_ports::{
 use uuid::Uuid;
 
 use crate::{
-    browser::Browser,
+    browser::{Browser, timer},
     dead::{QUERY, carry_out, confirm, field},
     graveyard::Graveyard,
 };
@@ -28,7 +28,7 @@ async fn a_work_that_the_database_refuses_is_tried_again_and_says_where_the_rest
             move |_: &DeadLetterFilter| Err(StoreError::new(kind, "dead letters", "no route to db-7"));
         dead.expect_purge().times(tries).returning(refuse);
         let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-        let browser = Browser::of(Board::for_everyone(stores).router());
+        let browser = Browser::of(Board::for_everyone(stores, timer()).router());
         let done = carry_out(&browser, "action=purge&queue=q").await;
         assert!(done.shows("<strong>0</strong> purged") && done.shows("refused too often"), "{}", done.text);
         assert!(!done.shows("db-7"), "{}", done.text);
@@ -41,7 +41,7 @@ async fn a_work_is_stopped_between_two_steps() {
     dead.expect_page().returning(|_, _, limit| Ok(endless(limit)));
     dead.expect_purge().returning(|filter| Ok(filter.ids.len() as u64));
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     let preview = browser.post("/dead/preview", "action=purge&queue=q").await;
     assert!(preview.shows("<strong>At least 10,000</strong> letters"), "{}", preview.text);
     let begun = browser.post("/dead/confirm", &format!("preview={}", field(&preview, "preview"))).await;
@@ -69,7 +69,7 @@ async fn what_died_after_the_preview_stays_however_long_the_store_takes() {
     });
     dead.expect_purge().times(1).returning(|filter| Ok(filter.ids.len() as u64));
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     let preview = browser.post("/dead/preview", "action=purge&queue=q").await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let done = confirm(&browser, &preview).await;
@@ -96,11 +96,12 @@ async fn a_call_changes_two_hundred_letters_at_most_and_each_counts_although_ano
         }
     });
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(dead));
-    let done = carry_out(&Browser::of(Board::for_everyone(stores).router()), "action=purge&queue=q").await;
+    let done =
+        carry_out(&Browser::of(Board::for_everyone(stores, timer()).router()), "action=purge&queue=q").await;
     assert!(done.shows("<strong>399</strong> purged"), "{}", done.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_page_of_a_work_is_of_no_other_work_of_another_process() {
     let begun = async || {
         let graveyard = Graveyard::new();

@@ -9,18 +9,18 @@ use claimstream_ports::{
     mock::{MockDeadLetters, MockObserve, MockSelfCheck},
 };
 
-use crate::browser::Browser;
+use crate::browser::{Browser, timer};
 
 fn board(check: MockSelfCheck) -> Browser {
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    Browser::of(Board::for_everyone(stores.with_check(Arc::new(check))).router())
+    Browser::of(Board::for_everyone(stores.with_check(Arc::new(check)), timer()).router())
 }
 
 fn finding(severity: Severity, check: &'static str, detail: &str) -> Finding {
     Finding { severity, check, detail: detail.into() }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_worst_findings_come_first_and_many_visitors_share_a_check() {
     use Severity::{Failure, Good, Warning};
     let mut check = MockSelfCheck::new();
@@ -50,7 +50,7 @@ async fn the_worst_findings_come_first_and_many_visitors_share_a_check() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_check_that_the_database_refuses_is_a_sentence_without_its_words() {
     let mut check = MockSelfCheck::new();
     check
@@ -74,12 +74,12 @@ async fn a_check_that_takes_long_is_given_up() {
         }
     }
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    let browser = Browser::of(Board::for_everyone(stores.with_check(Arc::new(Endless))).router());
+    let browser = Browser::of(Board::for_everyone(stores.with_check(Arc::new(Endless)), timer()).router());
     let page = browser.get("/doctor").await;
     assert!(page.status == StatusCode::SERVICE_UNAVAILABLE && page.shows("took too long"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_store_says_what_it_finds_to_everybody_who_may_look() {
     let store = MemoryStore::new();
     let page = Browser::guarded(&store).sign_in("looks").await.get("/doctor").await;

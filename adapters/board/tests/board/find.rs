@@ -22,7 +22,7 @@ fn message(queue: &str) -> NewMessage {
     NewMessage::new(MessageId::new(Uuid::new_v4()), QueueName::new(queue).unwrap(), Payload::json("1"))
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_id_leads_to_its_message_its_dead_letter_or_its_request() {
     let notified = Notified::new();
     let waiting = message("orders");
@@ -50,7 +50,7 @@ async fn an_id_leads_to_its_message_its_dead_letter_or_its_request() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_dedup_key_leads_to_the_message_that_has_taken_it() {
     let notified = Notified::new();
     let keyed = message("orders").unique_by("<b>order-7</b>".parse().unwrap());
@@ -78,7 +78,7 @@ async fn a_dedup_key_leads_to_the_message_that_has_taken_it() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_recipient_leads_to_an_inbox_and_what_no_index_serves_is_refused_with_what_works() {
     let notified = Notified::new();
     let entry = NewInAppEntry {
@@ -109,7 +109,7 @@ async fn a_recipient_leads_to_an_inbox_and_what_no_index_serves_is_refused_with_
     assert!(nobody.status == StatusCode::NOT_FOUND && nobody.shows("inbox of this user is empty"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn hostile_text_is_answered_with_a_sentence_and_stands_in_no_address() {
     let browser = Browser::on(&MemoryStore::new());
     let long = "ü".repeat(4_000);

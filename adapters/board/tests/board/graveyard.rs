@@ -9,7 +9,7 @@ use claimstream_memory::MemoryStore;
 use claimstream_ports::{DeadLetters, Enqueue, LockingStrategy, Observe, Settlements, Transactions};
 use uuid::Uuid;
 
-use crate::browser::{Browser, TwoTokens, stores};
+use crate::browser::{Browser, TwoTokens, stores, timer};
 
 /// A store with dead letters, whose clock stands still unless a test moves it.
 pub(crate) struct Graveyard {
@@ -78,7 +78,7 @@ impl Graveyard {
     }
 
     pub(crate) fn read_only(&self) -> Browser {
-        let board = Board::for_visitors(self.stores(), Arc::new(TwoTokens)).read_only();
+        let board = Board::for_visitors(self.stores(), timer(), Arc::new(TwoTokens)).read_only();
         Browser::of(board.router())
     }
 

@@ -2,7 +2,7 @@ use axum::{Router, http::StatusCode};
 use claimstream_board::Board;
 use claimstream_memory::MemoryStore;
 
-use crate::browser::{Browser, HOST, stores};
+use crate::browser::{Browser, HOST, stores, timer};
 
 /// Every page and action that is not for everybody, with its method.
 pub(crate) const INSIDE: [(&str, &str); 22] = [
@@ -32,7 +32,7 @@ pub(crate) const INSIDE: [(&str, &str); 22] = [
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_sees_a_page_or_does_anything_without_a_token() {
     let browser = Browser::guarded(&MemoryStore::new());
     for (method, path) in INSIDE {
@@ -63,7 +63,7 @@ async fn nobody_sees_a_page_or_does_anything_without_a_token() {
     assert_eq!(page.status, StatusCode::OK);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_token_is_shown_once_and_the_browser_keeps_a_word_that_scripts_do_not_see() {
     let browser = Browser::guarded(&MemoryStore::new());
     let page = browser.get("/sign-in").await;
@@ -91,7 +91,7 @@ async fn a_token_is_shown_once_and_the_browser_keeps_a_word_that_scripts_do_not_
     assert_eq!(inside.get("/").await.status, StatusCode::SEE_OTHER);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_changed_for_a_page_of_somebody_else() {
     for browser in
         [Browser::on(&MemoryStore::new()), Browser::guarded(&MemoryStore::new()).sign_in("changes").await]
@@ -116,9 +116,9 @@ async fn nothing_is_changed_for_a_page_of_somebody_else() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_name_that_leads_here_and_is_not_ours_is_refused() {
-    let board = Board::for_everyone(stores(&MemoryStore::new())).with_hosts(["ops.example.com"]);
+    let board = Board::for_everyone(stores(&MemoryStore::new()), timer()).with_hosts(["ops.example.com"]);
     let browser = Browser::of(board.router());
     for (host, status) in [
         (HOST, StatusCode::OK),
@@ -136,7 +136,7 @@ async fn a_name_that_leads_here_and_is_not_ours_is_refused() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_answer_has_headers_that_keep_scripts_and_frames_out() {
     let browser = Browser::guarded(&MemoryStore::new());
     for path in ["/", "/sign-in", "/board.css", "/no-such-page"] {
@@ -166,9 +166,9 @@ async fn every_answer_has_headers_that_keep_scripts_and_frames_out() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn it_is_mounted_under_a_path_of_another_service() {
-    let board = Board::for_everyone(stores(&MemoryStore::new()));
+    let board = Board::for_everyone(stores(&MemoryStore::new()), timer());
     let shop = || Router::new().route("/", axum::routing::get(async || "shop"));
     let nested = Browser::of(shop().nest("/ops/board", board.router()));
     let served = Browser::of(shop().nest_service("/ops/board", board.router()));
@@ -190,7 +190,7 @@ async fn it_is_mounted_under_a_path_of_another_service() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_body_that_is_too_long_is_refused() {
     let browser = Browser::guarded(&MemoryStore::new());
     let page = browser.post("/sign-in", &format!("token={}", "x".repeat(20_000))).await;

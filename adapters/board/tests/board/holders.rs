@@ -18,7 +18,7 @@ use claimstream_ports::{
 };
 use uuid::Uuid;
 
-use crate::browser::{Browser, TwoTokens};
+use crate::browser::{Browser, TwoTokens, timer};
 
 const QUEUE: &str = "orders&<i>";
 const HOLDER: &str = "<script>relay</script>";
@@ -59,7 +59,7 @@ impl Leased {
     }
 
     fn browser(&self) -> Browser {
-        Browser::of(Board::for_everyone(self.stores()).router())
+        Browser::of(Board::for_everyone(self.stores(), timer()).router())
     }
 
     fn released(&self) -> Vec<String> {
@@ -152,7 +152,7 @@ impl DistributedLock for Leased {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn instances_are_listed_page_by_page_and_their_labels_are_text() {
     let browser = Leased::new().browser();
     let page = browser.get("/instances").await;
@@ -173,7 +173,7 @@ async fn instances_are_listed_page_by_page_and_their_labels_are_text() {
     assert_eq!(browser.get("/instances?after=x").await.status, StatusCode::BAD_REQUEST);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn instances_of_a_store_are_shown() {
     let store = MemoryStore::new();
     let browser = Browser::on(&store);
@@ -204,7 +204,7 @@ async fn instances_of_a_store_are_shown() {
     assert!(page.shows("<bdi>night</bdi>") && page.shows("<code>0000000000000abc</code>"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leases_are_listed_page_by_page_or_for_one_queue() {
     let browser = Leased::new().browser();
     let first = browser.get("/leases").await;
@@ -229,7 +229,7 @@ async fn leases_are_listed_page_by_page_or_for_one_queue() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lease_is_released_as_its_preview_has_shown_it_and_once() {
     let leased = Leased::new();
     let browser = leased.browser();
@@ -263,14 +263,14 @@ async fn a_lease_is_released_as_its_preview_has_shown_it_and_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_of_the_store_is_no_release() {
     let browser = Leased { fails: true, ..Leased::new() }.browser();
     let page = browser.post("/leases/release", FORM).await;
     assert!(page.status == StatusCode::SERVICE_UNAVAILABLE && !page.shows("db-7"), "{page:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lock_is_released_under_the_fence_that_was_shown() {
     let leased = Leased::new();
     let (browser, key) = (leased.browser(), "jobs/<b>&1");
@@ -298,11 +298,11 @@ async fn a_lock_is_released_under_the_fence_that_was_shown() {
     assert!(browser.get("/locks?after=k48").await.shows("k59"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_releases_anything_who_may_only_look() {
     let leased = Leased::new();
-    let guarded = Browser::of(Board::for_visitors(leased.stores(), Arc::new(TwoTokens)).router());
-    let read_only = Browser::of(Board::for_everyone(leased.stores()).read_only().router());
+    let guarded = Browser::of(Board::for_visitors(leased.stores(), timer(), Arc::new(TwoTokens)).router());
+    let read_only = Browser::of(Board::for_everyone(leased.stores(), timer()).read_only().router());
     for browser in [guarded.sign_in("looks").await, read_only] {
         let page = browser.get("/leases?queue=orders%26%3Ci%3E").await;
         assert!(page.status == StatusCode::OK && !page.shows("Release"), "{}", page.text);
@@ -311,15 +311,15 @@ async fn nobody_releases_anything_who_may_only_look() {
         }
     }
     assert_eq!(leased.released(), Vec::<String>::new());
-    let changes = Browser::of(Board::for_visitors(leased.stores(), Arc::new(TwoTokens)).router());
+    let changes = Browser::of(Board::for_visitors(leased.stores(), timer(), Arc::new(TwoTokens)).router());
     changes.sign_in("changes").await.post("/leases/release", FORM).await;
     assert_eq!(leased.released(), [format!("{QUEUE}/3 7 changes-<b>")], "with the operator's name");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_on_two_ports_has_no_such_pages() {
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    let browser = Browser::of(Board::for_everyone(stores).router());
+    let browser = Browser::of(Board::for_everyone(stores, timer()).router());
     for path in ["/instances", "/leases", "/locks"] {
         let page = browser.get(path).await;
         assert!(page.status == StatusCode::NOT_FOUND && !page.shows("Instances"), "{}", page.text);

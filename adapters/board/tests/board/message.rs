@@ -13,7 +13,10 @@ use claimstream_ports::{
 };
 use uuid::Uuid;
 
-use crate::{browser::Browser, notified::Notified};
+use crate::{
+    browser::{Browser, timer},
+    notified::Notified,
+};
 
 const QUEUE: &str = "orders&<i>\"mails\"</i>";
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -27,7 +30,7 @@ fn message(queue: &str) -> NewMessage {
     message.with_headers(headers).ordered_by("k-<u>".parse().unwrap())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_message_is_shown_in_each_state() {
     let notified = Notified::new();
     let browser = Browser::on(&notified.store);
@@ -75,7 +78,7 @@ async fn a_message_is_shown_in_each_state() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     let notified = Notified::new();
     let message = message(QUEUE);
@@ -102,7 +105,7 @@ async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     assert!(refused.status == StatusCode::FORBIDDEN && !refused.shows("ann@example.com"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_notification_has_its_request_its_attempts_and_its_receipts_and_hides_its_recipient() {
     let notified = Notified::new();
     let (request, ids) = notified.fanned_out(&["address:ann@example.com"]).await;
@@ -163,10 +166,10 @@ fn kept(id: MessageId) -> MessageKept {
 
 fn board(find: MockFindMessages, read: MockReadMessages) -> Browser {
     let stores = BoardStores::new(Arc::new(MockObserve::new()), Arc::new(MockDeadLetters::new()));
-    Browser::of(Board::for_everyone(stores.with_messages(Arc::new(find), Arc::new(read))).router())
+    Browser::of(Board::for_everyone(stores.with_messages(Arc::new(find), Arc::new(read)), timer()).router())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handled_message_is_shown_as_such_until_its_body_is_swept() {
     let (mut find, mut read) = (MockFindMessages::new(), MockReadMessages::new());
     find.expect_find().returning(|_| Ok(vec![None]));
@@ -187,7 +190,7 @@ async fn a_handled_message_is_shown_as_such_until_its_body_is_swept() {
     assert!(shown.shows("1,234 bytes that are not text"), "{}", shown.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relay_is_named_by_its_label_and_a_store_that_refuses_is_a_page() {
     let (mut find, mut read) = (MockFindMessages::new(), MockReadMessages::new());
     find.expect_find().returning(|ids| {
@@ -212,7 +215,7 @@ async fn a_relay_is_named_by_its_label_and_a_store_that_refuses_is_a_page() {
     assert!(page.status == StatusCode::SERVICE_UNAVAILABLE && !page.shows("db-7"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn errors_of_a_digest_are_hidden_too_although_it_is_for_no_record() {
     let notified = Notified::new();
     notified.enqueue(message(MESSAGE_QUEUE)).await;

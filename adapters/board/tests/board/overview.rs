@@ -9,7 +9,7 @@ use claimstream_ports::{
     mock::{MockDeadLetters, MockObserve},
 };
 
-use crate::browser::Browser;
+use crate::browser::{Browser, timer};
 
 fn status(name: &str) -> QueueStatus {
     QueueStatus::empty(QueueName::new(name).unwrap())
@@ -17,7 +17,8 @@ fn status(name: &str) -> QueueStatus {
 
 fn board(observe: MockObserve) -> Browser {
     Browser::of(
-        Board::for_everyone(BoardStores::new(Arc::new(observe), Arc::new(MockDeadLetters::new()))).router(),
+        Board::for_everyone(BoardStores::new(Arc::new(observe), Arc::new(MockDeadLetters::new())), timer())
+            .router(),
     )
 }
 
@@ -27,7 +28,7 @@ fn showing(queues: Vec<QueueStatus>) -> Browser {
     board(observe)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn shows_each_queue_by_state_and_counts_once_for_many() {
     let busy = QueueStatus { depth: 12_345, due: 12_000, leased: 300, dead: 7, ..status("orders") };
     let stale = QueueStatus { depth: 1, due: 1, oldest: Some(Duration::from_secs(3_700)), ..status("mails") };
@@ -54,12 +55,12 @@ async fn shows_each_queue_by_state_and_counts_once_for_many() {
     assert!(page.shows("<meta http-equiv=\"refresh\" content=\"5\">"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn says_that_nothing_is_there() {
     assert!(Browser::on(&MemoryStore::new()).get("/").await.shows("All queues are empty."));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_name_that_would_be_markup_is_text() {
     let page = showing(vec![status("<script>alert(1)</script>")]).get("/").await;
     assert!(
@@ -69,7 +70,7 @@ async fn a_name_that_would_be_markup_is_text() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_database_that_does_not_answer_is_a_page_of_its_own_without_its_words() {
     for (kind, status) in [(StoreErrorKind::Unavailable, 503), (StoreErrorKind::Misconfigured, 500)] {
         let mut observe = MockObserve::new();

@@ -9,7 +9,11 @@ use claimstream_ports::{
     mock::{MockDeadLetters, MockObserve, MockPauseQueues},
 };
 
-use crate::{browser::Browser, dead::QUERY, graveyard::Graveyard};
+use crate::{
+    browser::{Browser, timer},
+    dead::QUERY,
+    graveyard::Graveyard,
+};
 
 async fn paused(store: &MemoryStore) -> Vec<(String, String, Option<String>)> {
     let all = store.paused().await.unwrap();
@@ -20,7 +24,7 @@ async fn paused(store: &MemoryStore) -> Vec<(String, String, Option<String>)> {
     all.into_iter().map(words).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_queue_is_paused_and_resumed_and_its_pages_show_it_at_once() {
     let store = MemoryStore::with_manual_clock();
     let browser = Browser::guarded(&store).sign_in("changes").await;
@@ -47,7 +51,7 @@ async fn a_queue_is_paused_and_resumed_and_its_pages_show_it_at_once() {
     assert!(browser.get("/").await.shows("All queues are empty."));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_first_pause_stays_and_no_reason_is_needed() {
     let store = MemoryStore::new();
     let note = PauseNote::new("ann", None).unwrap();
@@ -62,7 +66,7 @@ async fn the_first_pause_stays_and_no_reason_is_needed() {
     assert_eq!(paused(&store).await[0], ("mails".to_owned(), "anybody".to_owned(), None));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_pauses_with_a_token_that_looks_or_where_nobody_may() {
     let graveyard = Graveyard::new();
     let looks = Browser::guarded(&graveyard.store).sign_in("looks").await;
@@ -78,7 +82,7 @@ async fn nobody_pauses_with_a_token_that_looks_or_where_nobody_may() {
     assert_eq!(paused(&graveyard.store).await, []);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_a_pause_is_refused_with_a_sentence() {
     let store = MemoryStore::new();
     let browser = Browser::on(&store);
@@ -111,10 +115,10 @@ fn on_mocks(pauses: Option<MockPauseQueues>) -> Browser {
         Some(pauses) => stores.with_pauses(Arc::new(pauses)),
         None => stores,
     };
-    Browser::of(Board::for_everyone(stores).router())
+    Browser::of(Board::for_everyone(stores, timer()).router())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_paused_queue_does_not_look_forgotten_by_its_relays() {
     let mut pauses = MockPauseQueues::new();
     pauses.expect_paused().returning(|| {
@@ -129,7 +133,7 @@ async fn a_paused_queue_does_not_look_forgotten_by_its_relays() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_database_that_does_not_say_what_is_paused_leaves_the_rest_of_the_page() {
     let mut pauses = MockPauseQueues::new();
     let gone = || StoreError::new(StoreErrorKind::Unavailable, "paused", "no route to db-7");
@@ -145,7 +149,7 @@ async fn a_database_that_does_not_say_what_is_paused_leaves_the_rest_of_the_page
     assert!(page.status == StatusCode::SERVICE_UNAVAILABLE && !page.shows("db-7"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_that_cannot_pause_shows_no_form() {
     let browser = on_mocks(None);
     assert!(!browser.get("/queue?queue=orders").await.shows("<form"));

@@ -7,7 +7,7 @@ use claimstream_memory::MemoryStore;
 use claimstream_ports::mock::{MockDeadLetters, MockObserve};
 use tokio::time::sleep;
 
-use crate::browser::{Browser, Page};
+use crate::browser::{Browser, Page, timer};
 
 /// A queue from which one message goes with every count.
 fn draining() -> Browser {
@@ -20,7 +20,7 @@ fn draining() -> Browser {
         Ok(vec![QueueStatus { depth: left + 9, due: left, retrying: 5, dead: 2, oldest, ..empty }])
     });
     let stores = BoardStores::new(Arc::new(observe), Arc::new(MockDeadLetters::new()));
-    Browser::of(Board::for_everyone(stores).router())
+    Browser::of(Board::for_everyone(stores, timer()).router())
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,7 +50,7 @@ fn charts(page: &Page) -> usize {
     page.text.matches("class=\"chart\"").count()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_empty_queue_is_shown_and_a_name_that_is_none_is_not() {
     let browser = Browser::on(&MemoryStore::new());
     let page = browser.get("/queue?queue=never").await;
@@ -63,7 +63,7 @@ async fn an_empty_queue_is_shown_and_a_name_that_is_none_is_not() {
     assert!(!page.shows("<script"), "{}", page.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_without_a_token_sees_a_queue() {
     let page = Browser::guarded(&MemoryStore::new()).get("/queue?queue=orders").await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);

@@ -10,7 +10,7 @@ use claimstream_ports::notification::NotificationReports;
 use uuid::Uuid;
 
 use crate::{
-    browser::{Browser, Page, TwoTokens, stores},
+    browser::{Browser, Page, TwoTokens, stores, timer},
     notified::{Notified, REQUESTER},
 };
 
@@ -23,7 +23,7 @@ fn links(page: &Page, path: &str) -> Vec<String> {
     found.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_request_shows_where_each_of_its_messages_stands_and_no_recipient() {
     let notified = Notified::new();
     let (request, ids) = notified.fanned_out(&[HOSTILE, "user:u-2", "user:u-3"]).await;
@@ -69,7 +69,7 @@ async fn a_request_shows_where_each_of_its_messages_stands_and_no_recipient() {
     assert_eq!(by_get.status, StatusCode::METHOD_NOT_ALLOWED);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_messages_of_a_request_are_paged_and_each_is_there_once() {
     let notified = Notified::new();
     let recipients: Vec<String> = (0..60).map(|n| format!("user:u-{n}")).collect();
@@ -93,7 +93,7 @@ async fn the_messages_of_a_request_are_paged_and_each_is_there_once() {
     assert_eq!((found.len(), distinct), (60, ids.iter().map(ToString::to_string).collect()));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn requests_are_listed_newest_first_by_status_and_requester() {
     let notified = Notified::new();
     let mut all = Vec::new();
@@ -134,7 +134,7 @@ async fn requests_are_listed_newest_first_by_status_and_requester() {
     assert_eq!(after.status, StatusCode::BAD_REQUEST);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_preview_cancels_nothing_and_its_confirmation_takes_back_what_is_pending() {
     let notified = Notified::new();
     let (request, ids) = notified.fanned_out(&["user:u-1", "user:u-2", "user:u-3"]).await;
@@ -164,11 +164,11 @@ async fn a_preview_cancels_nothing_and_its_confirmation_takes_back_what_is_pendi
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_cancels_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
     let notified = Notified::new();
     let (request, _) = notified.fanned_out(&["user:u-1"]).await;
-    let read_only = Board::for_visitors(stores(&notified.store), Arc::new(TwoTokens)).read_only();
+    let read_only = Board::for_visitors(stores(&notified.store), timer(), Arc::new(TwoTokens)).read_only();
     for (browser, token) in
         [(Browser::guarded(&notified.store), "looks"), (Browser::of(read_only.router()), "changes")]
     {
@@ -188,7 +188,7 @@ async fn nobody_cancels_with_a_token_that_looks_or_on_a_board_that_is_read_only(
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_has_the_pages_that_its_stores_can_fill() {
     let notified = Notified::new();
     let (request, _) = notified.fanned_out(&["user:u-1"]).await;
@@ -196,7 +196,7 @@ async fn a_board_has_the_pages_that_its_stores_can_fill() {
     let few = BoardStores::new(store.clone(), store.clone());
     let some = few.clone().with_messages(store.clone(), store);
     for (stores, finds) in [(few, false), (some, true)] {
-        let browser = Browser::of(Board::for_everyone(stores).router());
+        let browser = Browser::of(Board::for_everyone(stores, timer()).router());
         let page = browser.get("/").await;
         assert_eq!((page.shows("href=\"/find\""), page.shows("href=\"/requests\"")), (finds, false));
         for path in ["/requests", &format!("/requests/{request}")] {

@@ -16,7 +16,7 @@ use claimstream_ports::{
 use form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
-use crate::browser::{Browser, TwoTokens, stores};
+use crate::browser::{Browser, TwoTokens, stores, timer};
 
 const SCOPE: &str = "saga:<script>alert('saga')</script>";
 
@@ -106,7 +106,7 @@ fn rows(text: &str) -> usize {
     text.matches("<th scope=\"row\">").count()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn sagas_that_have_stood_still_for_long_are_listed_and_nothing_of_them_is_a_script() {
     let ledger = Ledger::new();
     let browser = ledger.browser();
@@ -130,7 +130,7 @@ async fn sagas_that_have_stood_still_for_long_are_listed_and_nothing_of_them_is_
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_list_names_every_saga_once_page_by_page() {
     let ledger = Ledger::new();
     for number in 0..70 {
@@ -146,7 +146,7 @@ async fn a_list_names_every_saga_once_page_by_page() {
     assert_eq!(found, 70);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_saga_shows_its_steps_and_messages_and_never_its_input() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 3), ("debit", 1), ("<svg onload=alert(1)>", 3)]).await;
@@ -164,7 +164,7 @@ async fn a_saga_shows_its_steps_and_messages_and_never_its_input() {
     assert_eq!(ledger.browser().get("/sagas/one?scope=a&id=7").await.status, StatusCode::BAD_REQUEST);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn continuing_a_saga_is_shown_first_and_enqueues_one_message_however_often_it_is_clicked() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 1)]).await;
@@ -188,11 +188,11 @@ async fn continuing_a_saga_is_shown_first_and_enqueues_one_message_however_often
     assert_eq!(foreign.status, StatusCode::FORBIDDEN);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_continues_a_saga_who_may_only_look() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 1)]).await;
-    let board = Board::for_visitors(stores(&ledger.store), Arc::new(TwoTokens));
+    let board = Board::for_visitors(stores(&ledger.store), timer(), Arc::new(TwoTokens));
     for (board, token) in [(board.clone(), "looks"), (board.read_only(), "changes")] {
         let browser = Browser::of(board.router()).sign_in(token).await;
         let page = browser.get(&format!("/sagas/one?{}", form(id))).await;
@@ -205,7 +205,7 @@ async fn nobody_continues_a_saga_who_may_only_look() {
     assert_eq!(ledger.due().await, 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_saga_whose_message_is_a_dead_letter_leads_to_it() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 1)]).await;
@@ -220,7 +220,7 @@ async fn a_saga_whose_message_is_a_dead_letter_leads_to_it() {
     assert!(refused.shows(&link) && refused.shows("Nothing was done"), "{}", refused.text);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn transactions_and_their_branches_are_listed_and_shown() {
     let ledger = Ledger::new();
     ledger.begin("tcc-global", "order<8>", &[("", 1)]).await;
@@ -241,7 +241,7 @@ async fn transactions_and_their_branches_are_listed_and_shown() {
     assert_eq!(browser.get("/tcc/one?id=x").await.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn timers_are_listed_with_their_next_occurrence_and_events_are_shown() {
     let ledger = Ledger::new();
     let tick =
@@ -271,10 +271,10 @@ async fn timers_are_listed_with_their_next_occurrence_and_events_are_shown() {
     assert_eq!(browser.get("/timers/event?scheme=x&occurrence=y").await.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_board_on_two_ports_has_no_pages_of_sagas_and_no_links_to_them() {
     let store = Arc::new(MemoryStore::with_manual_clock());
-    let board = Board::for_everyone(BoardStores::new(store.clone(), store));
+    let board = Board::for_everyone(BoardStores::new(store.clone(), store), timer());
     let browser = Browser::of(board.router());
     let page = browser.get("/").await;
     assert!(!page.shows("/sagas") && !page.shows("/timers") && !page.shows("/tcc"), "{}", page.text);

@@ -8,6 +8,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::DeadLetters;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -28,6 +29,7 @@ use crate::{
 pub(super) async fn run(
     command: DeadCommand,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     if let DeadCommand::Revive(change) | DeadCommand::Purge(change) = &command
@@ -45,8 +47,12 @@ pub(super) async fn run(
             reasons(&outbox, &filter.into(), limit, json, out).await
         }
         DeadCommand::Show { id, json } => show(&outbox, id, json, out).await,
-        DeadCommand::Revive(change) => change_letters(&outbox, Change::Revive, change, config, out).await,
-        DeadCommand::Purge(change) => change_letters(&outbox, Change::Purge, change, config, out).await,
+        DeadCommand::Revive(change) => {
+            change_letters(&outbox, Change::Revive, change, (config, timer), out).await
+        }
+        DeadCommand::Purge(change) => {
+            change_letters(&outbox, Change::Purge, change, (config, timer), out).await
+        }
     }
 }
 
@@ -55,13 +61,13 @@ async fn change_letters(
     outbox: &SeaOrmOutbox,
     change: Change,
     asked: DeadChange,
-    config: &Config,
+    (config, timer): (&Config, TokioTimer),
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let queue = asked.filter.queue.clone();
-    let (code, matched) = dead_change::run(outbox, change, asked, out).await?;
+    let (code, matched) = dead_change::run(outbox, change, asked, timer, out).await?;
     if let (Some(queue), 0) = (queue, matched) {
-        remark_if_unknown(&queue, outbox, config).await;
+        remark_if_unknown(&queue, outbox, config, timer).await;
     }
     Ok(code)
 }

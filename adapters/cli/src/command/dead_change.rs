@@ -1,12 +1,9 @@
-use std::{
-    io::Write,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{io::Write, process::ExitCode, time::Duration};
 
 use claimstream_domain::{AuditAction, DeadLetterFilter, DeadLetterPlace, MessageId};
-use claimstream_ports::{DeadLetters, StoreError, notification::MessageRepository};
+use claimstream_ports::{DeadLetters, StoreError, Timer, notification::MessageRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -28,6 +25,7 @@ pub(super) async fn run(
     outbox: &SeaOrmOutbox,
     change: Change,
     asked: DeadChange,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<(ExitCode, u64), Failure> {
     let DeadChange { filter, limit, yes, operator, json: as_json, .. } = asked;
@@ -35,7 +33,7 @@ pub(super) async fn run(
     let (by, subject) = (operator.find_or_unnamed(), subject(&filter));
     let audited = Audited { outbox, by: &by };
     let most = limit.unwrap_or(u64::MAX);
-    let meant = Meant::by_now(outbox, filter).await?;
+    let meant = Meant::by_now(outbox, filter, timer).await?;
     let matched = outbox.count(&meant.filter, most).await?;
     let question = || format!("{} {}", change.verb(), letters(matched));
     let agreed = yes || (matched > 0 && !as_json && agreed(&question())?);
@@ -67,22 +65,28 @@ struct Meant {
     filter: DeadLetterFilter,
     /// They begin here.
     first: DeadLetterPlace,
-    /// When that was.
-    at: Instant,
+    timer: TokioTimer,
+    /// When that was, by the timer.
+    at: Duration,
 }
 
 impl Meant {
-    async fn by_now(outbox: &SeaOrmOutbox, filter: DeadLetterFilter) -> Result<Self, StoreError> {
+    async fn by_now(
+        outbox: &SeaOrmOutbox,
+        filter: DeadLetterFilter,
+        timer: TokioTimer,
+    ) -> Result<Self, StoreError> {
         let now = outbox.since_1970().await?;
         let died_by = now.saturating_sub(filter.dead_for.unwrap_or_default());
         let died_by = i64::try_from(died_by.as_micros()).unwrap_or(i64::MAX);
         let first = DeadLetterPlace::new(died_by, MessageId::new(Uuid::max()));
-        Ok(Self { filter, first, at: Instant::now() })
+        Ok(Self { filter, first, timer, at: timer.now() })
     }
 
     /// Those with these ids, as far as none of them has died anew since.
     fn among(&self, ids: Vec<MessageId>) -> DeadLetterFilter {
-        let dead_for = self.filter.dead_for.unwrap_or(Duration::ZERO).saturating_add(self.at.elapsed());
+        let since = self.timer.now() - self.at;
+        let dead_for = self.filter.dead_for.unwrap_or(Duration::ZERO).saturating_add(since);
         DeadLetterFilter { ids, dead_for: Some(dead_for), ..self.filter.clone() }
     }
 }

@@ -2,6 +2,7 @@ use std::{convert::Infallible, process::ExitCode, sync::Arc};
 
 use claimstream_ports::Telemetry;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -39,8 +40,9 @@ impl Delivery {
         telemetry: Option<Arc<dyn Telemetry>>,
         outbox: &SeaOrmOutbox,
         config: &Config,
+        timer: TokioTimer,
     ) -> Result<Self, Failure> {
-        let tally = Arc::new(Tally::default());
+        let tally = Arc::new(Tally::of(None, timer));
         let telemetry = Some(tally.beside(telemetry));
         let around = Surroundings { wakeups: Arc::clone(wakeups), telemetry, ..Surroundings::new(config) };
         Ok(Self::One(NotificationRelay::with(&around, outbox.clone(), config)?, tally))
@@ -51,9 +53,10 @@ impl Delivery {
         (intake, wakeups): (DatabaseName, Arc<Wakeups>),
         config: &Config,
         measuring: &Measuring,
+        timer: TokioTimer,
     ) -> Result<Self, ConfigError> {
         let databases = OpenDatabases::with(Purpose::Notifications.queues(config)?);
-        let mut relays = Relays::new(Purpose::Notifications, Until::Told, config, databases.clone())
+        let mut relays = Relays::new(Purpose::Notifications, Until::Told, config, timer, databases.clone())
             .woken_by(intake, wakeups);
         relays.follow(config, measuring);
         Ok(Self::Several(relays, databases))

@@ -8,6 +8,7 @@ use claimstream_domain::{
     },
 };
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -30,9 +31,10 @@ pub(super) async fn run(
     strict: bool,
     as_json: bool,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let sections = sections(config).await;
+    let sections = sections(config, timer).await;
     let findings = || sections.iter().flat_map(|section| &section.group.findings);
     let count = |severity| findings().filter(|finding| finding.severity == severity).count();
     let (good, warnings, failures) =
@@ -95,7 +97,7 @@ impl Section {
 }
 
 /// What is found in each database, all at the same time, and what is found in the configuration.
-async fn sections(config: &Config) -> Vec<Section> {
+async fn sections(config: &Config, timer: TokioTimer) -> Vec<Section> {
     let databases = config.each_database();
     let examined = join_all(databases.iter().map(examine)).await;
     let has_requests = examined.iter().any(|(has_requests, _)| *has_requests);
@@ -103,7 +105,7 @@ async fn sections(config: &Config) -> Vec<Section> {
         database: database.name,
         group: FindingGroup { about: OUTBOX, findings },
     });
-    let publishing = examine_publishing(config).await;
+    let publishing = examine_publishing(config, timer).await;
     // The first is the outbox, which each database has of its own.
     let others = groups((has_requests, Vec::new()), publishing, config).into_iter().skip(1);
     of_databases.chain(others.map(|group| Section { database: None, group })).collect()

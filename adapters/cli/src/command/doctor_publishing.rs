@@ -2,20 +2,21 @@ use std::time::Duration;
 
 use claimstream_domain::{Finding, QueueName, QueueStatus, Reason, Severity, publishing::RouteTemplate};
 use claimstream_ports::Observe;
+use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
-use tokio::time::timeout;
 
 use crate::{
     broker::Broker,
     config::{BrokerUrl, Config, Publishing, TargetName},
+    time_limit::within,
 };
 
 /// How long a broker may take; all are asked at once.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A finding for each target: whether its broker can be reached, where its messages go, and whether anything takes them there.
-pub(crate) async fn examine_publishing(config: &Config) -> Vec<Finding> {
-    join_all(config.publish.named.keys().map(|name| examine(name, config))).await
+pub(crate) async fn examine_publishing(config: &Config, timer: TokioTimer) -> Vec<Finding> {
+    join_all(config.publish.named.keys().map(|name| examine(name, config, timer))).await
 }
 
 /// A warning for each queue that holds copies which no section publishes: its target was taken out of the configuration, or the queue of the
@@ -42,7 +43,7 @@ fn left_over(publishing: &Publishing, status: &QueueStatus) -> Option<Finding> {
     Some(Finding { check: "publish", severity: Severity::Warning, detail })
 }
 
-async fn examine(name: &TargetName, config: &Config) -> Finding {
+async fn examine(name: &TargetName, config: &Config, timer: TokioTimer) -> Finding {
     let settings = config.publish.of(name).unwrap_or_default();
     let found = |severity, detail: String| Finding { check: "publish", severity, detail };
     let broker = match Broker::of(&settings) {
@@ -60,17 +61,17 @@ async fn examine(name: &TargetName, config: &Config) -> Finding {
             None => None,
         })
     };
-    match timeout(PATIENCE, asked).await {
-        Ok(Ok(None)) => {
+    match within(&timer, PATIENCE, asked).await {
+        Some(Ok(None)) => {
             let place = settings.place.as_ref().map(RouteTemplate::to_string).unwrap_or_default();
             found(Severity::Good, format!("{name}: queue {queue} to {to} at {place}"))
         }
-        Ok(Ok(Some(missing))) => {
+        Some(Ok(Some(missing))) => {
             let detail = format!("{name}: {missing}, or each message of queue {queue} will be a dead letter");
             found(Severity::Warning, detail)
         }
-        Ok(Err(why)) => found(Severity::Failure, format!("{name}: {why}")),
-        Err(_) => found(Severity::Failure, format!("{name}: {to} gave no answer within {PATIENCE:?}")),
+        Some(Err(why)) => found(Severity::Failure, format!("{name}: {why}")),
+        None => found(Severity::Failure, format!("{name}: {to} gave no answer within {PATIENCE:?}")),
     }
 }
 

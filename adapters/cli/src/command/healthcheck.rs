@@ -1,18 +1,24 @@
 use std::{io::Write, net::SocketAddr, process::ExitCode, time::Duration};
 
+use claimstream_tokio::TokioTimer;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::timeout,
 };
 
-use crate::{config::Config, failure::Failure};
+use crate::{config::Config, failure::Failure, time_limit::within};
 
 /// Asks a process on this machine whether it is ready, and ends with 0 if it is and with 1 otherwise.
-pub(super) async fn run(as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    as_json: bool,
+    config: &Config,
+    timer: TokioTimer,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
     let address = reachable(config.probes.listen.unwrap_or(config.serve.listen));
     let refused = |why: String| Failure::Refused(format!("no answer from {address}: {why}"));
-    let answer = timeout(PATIENCE, ask(address)).await.map_err(|_| refused("it takes too long".into()))?;
+    let answer = within(&timer, PATIENCE, ask(address)).await;
+    let answer = answer.ok_or_else(|| refused("it takes too long".into()))?;
     let answer = answer.map_err(|error| refused(error.to_string()))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     if head.split_whitespace().nth(1) == Some("200") {

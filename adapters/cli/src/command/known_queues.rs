@@ -7,9 +7,12 @@ use std::{
 use claimstream_domain::{QueueName, notification::Priority};
 use claimstream_ports::{ListInstances, Observe, PauseQueues, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
-use tokio::time::timeout;
+use claimstream_tokio::TokioTimer;
 
-use crate::config::{Config, copy_queue, nearest};
+use crate::{
+    config::{Config, copy_queue, nearest},
+    time_limit::within,
+};
 
 /// How long the counting of queues may take that only a remark is made of.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -19,13 +22,18 @@ const LEASES: u32 = 1000;
 
 /// Says on the standard error that nothing is known of a queue, whose name may be misspelt. It changes nothing: a queue may be paused before
 /// its first message, and a database that does not answer in time leaves the remark out.
-pub(super) async fn remark_if_unknown(queue: &QueueName, outbox: &SeaOrmOutbox, config: &Config) {
+pub(super) async fn remark_if_unknown(
+    queue: &QueueName,
+    outbox: &SeaOrmOutbox,
+    config: &Config,
+    timer: TokioTimer,
+) {
     let known = configured(config);
     if known.contains(queue) {
         return;
     }
-    let found = timeout(PATIENCE, found(queue, outbox)).await;
-    let Ok(Ok(found)) = found else { return };
+    let found = within(&timer, PATIENCE, found(queue, outbox)).await;
+    let Some(Ok(found)) = found else { return };
     if found.contains(queue) {
         return;
     }

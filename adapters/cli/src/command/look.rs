@@ -1,11 +1,9 @@
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::{PausedQueue, QueueName, QueueStatus};
-use claimstream_ports::{Observe, PauseQueues, StoreError};
+use claimstream_ports::{Observe, PauseQueues, StoreError, Timer};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use serde_json::{Map, Value, json};
 
 use super::pause;
@@ -22,17 +20,18 @@ pub(super) struct Look {
     paused: Vec<PausedQueue>,
     /// When they stood so, by the store's clock.
     at: Option<Moments>,
-    taken: Option<Instant>,
+    /// When that was, by the program's timer.
+    taken: Option<Duration>,
     /// The depth of each queue before, and how long ago that was.
     before: Option<(HashMap<QueueName, u64>, Duration)>,
 }
 
 impl Look {
-    pub(super) async fn take(&mut self, outbox: &SeaOrmOutbox) -> Result<(), StoreError> {
+    pub(super) async fn take(&mut self, outbox: &SeaOrmOutbox, timer: TokioTimer) -> Result<(), StoreError> {
         let paused = outbox.paused().await?;
         let queues = with_paused(outbox.observe().await?, &paused);
         let at = Moments::of(outbox).await?;
-        let now = Instant::now();
+        let now = timer.now();
         if let Some(taken) = self.taken.replace(now) {
             let known = self.queues.iter().map(|it| (it.queue.clone(), it.depth));
             self.before = Some((known.collect(), now - taken));

@@ -48,6 +48,7 @@ mod timers;
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
+use claimstream_tokio::TokioTimer;
 use futures::future::{FutureExt, LocalBoxFuture};
 use tokio::runtime::Runtime;
 
@@ -110,12 +111,12 @@ fn carry_out_on(
 }
 
 async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let config = &loaded.config;
+    let (config, timer) = (&loaded.config, TokioTimer::new());
     match command {
         Command::Schema(command) => schema::run(command, config, out).await,
         Command::Doctor(asked) if asked.after_failover => after_failover::run(asked, config, out).await,
-        Command::Doctor(asked) => doctor::run(asked.strict, asked.json, config, out).await,
-        Command::Notify { file, json } => notify::run(&file, json, config, out).await,
+        Command::Doctor(asked) => doctor::run(asked.strict, asked.json, config, timer, out).await,
+        Command::Notify { file, json } => notify::run(&file, json, config, timer, out).await,
         Command::Cancel { id, operator, json } => {
             request::cancel(id, &operator.find_or_unnamed(), json, config, out).await
         }
@@ -133,20 +134,20 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Locks(asked) => locks::run(asked, config, out).await,
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
-        Command::Relay { publish, until_empty } => relay::run(publish, until_empty, loaded).await,
-        Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config).await,
-        Command::Healthcheck { json } => healthcheck::run(json, config, out).await,
-        Command::Status { watch, json } => status::run(watch, json, config, out).await,
-        Command::Pause(asked) => pause::pause(asked, config, out).await,
-        Command::Resume(asked) => pause::resume(asked, config, out).await,
+        Command::Relay { publish, until_empty } => relay::run(publish, until_empty, loaded, timer).await,
+        Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config, timer).await,
+        Command::Healthcheck { json } => healthcheck::run(json, config, timer, out).await,
+        Command::Status { watch, json } => status::run(watch, json, config, timer, out).await,
+        Command::Pause(asked) => pause::pause(asked, config, timer, out).await,
+        Command::Resume(asked) => pause::resume(asked, config, timer, out).await,
         Command::Audit(paging) => audit::run(paging, config, out).await,
         Command::Sagas(asked) => sagas::run(*asked, config, out).await,
         Command::Tcc(asked) => tcc::run(*asked, config, out).await,
         Command::Timers(asked) => timers::run(*asked, config, out).await,
-        Command::Dead(command) => dead::run(command, config, out).await,
+        Command::Dead(command) => dead::run(command, config, timer, out).await,
         Command::Suppressions(command) => suppressions::run(command, config, out).await,
         Command::Templates(command) => templates::run(command, config, out).await,
-        Command::Bench(asked) => bench::run(asked, config, out).await,
+        Command::Bench(asked) => bench::run(asked, config, timer, out).await,
         Command::Completions { shell } => shell::completions(shell, out),
         Command::Man { directory } => shell::man(&directory, out),
         Command::Config(command) => config::run(command, loaded, out),

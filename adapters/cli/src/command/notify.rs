@@ -8,8 +8,9 @@ use std::{
 
 use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_notifications::CompiledTemplates;
-use claimstream_ports::{StoreError, StoreErrorKind, notification::RequestRepository};
+use claimstream_ports::{StoreError, StoreErrorKind, Timer, notification::RequestRepository};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use serde_json::{error::Category, json};
 
 use crate::{
@@ -27,6 +28,7 @@ pub(super) async fn run(
     file: &Path,
     as_json: bool,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let (from, length) = open(file)?;
@@ -34,6 +36,7 @@ pub(super) async fn run(
     let templates = template_source(config, &outbox)?.map(CompiledTemplates::of);
     let mut intake = Intake {
         outbox,
+        timer,
         templates,
         chunk: Chunk::default(),
         tally: Tally::default(),
@@ -70,6 +73,7 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
 /// Requests on their way into the outbox.
 struct Intake {
     outbox: SeaOrmOutbox,
+    timer: TokioTimer,
     /// What requests are checked against, if the configuration names templates.
     templates: Option<CompiledTemplates>,
     chunk: Chunk,
@@ -179,7 +183,7 @@ impl Intake {
             match self.outbox.submit_now(&part.requests).await {
                 Err(error) if error.is_retryable() => {
                     tracing::warn!(%error, wait_seconds = wait.as_secs_f64(), "the chunk was not handed in; it is tried again");
-                    tokio::time::sleep(wait).await;
+                    self.timer.sleep(wait).await;
                     wait *= 2;
                 }
                 answer => return answer,

@@ -3,6 +3,7 @@ use std::{io::Write, process::ExitCode};
 use claimstream_domain::{AuditAction, PauseNote, PausedQueue, QueueName};
 use claimstream_ports::{PauseQueues, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use serde_json::{Value, json};
 
 use super::{audit::Audited, known_queues::remark_if_unknown};
@@ -19,6 +20,7 @@ use crate::{
 pub(super) async fn pause(
     asked: PauseArguments,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let PauseArguments { queue, why, operator, json: as_json } = asked;
@@ -36,7 +38,7 @@ pub(super) async fn pause(
         None => pause_of(&outbox, &queue).await?,
     };
     if is_new {
-        remark_if_unknown(&queue, &outbox, config).await;
+        remark_if_unknown(&queue, &outbox, config, timer).await;
     }
     if as_json {
         let moments = Moments::of(&outbox).await?;
@@ -58,6 +60,7 @@ pub(super) async fn pause(
 pub(super) async fn resume(
     asked: ResumeArguments,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ResumeArguments { queue, operator, json: as_json } = asked;
@@ -70,7 +73,7 @@ pub(super) async fn resume(
         outbox.resume(&queue, &by).await?
     };
     if !was_paused {
-        remark_if_unknown(&queue, &outbox, config).await;
+        remark_if_unknown(&queue, &outbox, config, timer).await;
     }
     match (as_json, was_paused) {
         (true, _) => writeln!(out, "{}", json!({"queue": queue.as_str(), "changed": was_paused}))?,

@@ -2,7 +2,7 @@ use std::{convert::Infallible, future::pending, process::ExitCode, sync::Arc};
 
 use claimstream::PipelineMonitor;
 use claimstream_sea_orm::SeaOrmOutbox;
-use claimstream_tokio::shutdown_signal;
+use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::{FutureExt, future::BoxFuture};
 use tokio::sync::oneshot;
 
@@ -28,17 +28,18 @@ pub(super) async fn run(
     publish: Option<Vec<TargetName>>,
     until_empty: bool,
     loaded: &Loaded,
+    timer: TokioTimer,
 ) -> Result<ExitCode, Failure> {
     let config = &loaded.config;
     let purpose = Purpose::of(publish);
     if config.has_several_databases() {
         let until = if until_empty { Until::Empty } else { Until::Told };
-        return relay_several::run(purpose, until, loaded).await;
+        return relay_several::run(purpose, until, loaded, timer).await;
     }
-    let mut measuring = Measuring::start(config).await?;
+    let mut measuring = Measuring::start(config, timer).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), config).await?;
-    let tally = Arc::new(Tally::default());
+    let tally = Arc::new(Tally::of(None, timer));
     let around = Surroundings { telemetry: Some(tally.beside(telemetry)), ..Surroundings::new(config) };
     let relay = purpose.work(&around, &outbox, config)?;
     let monitors = relay.monitors();
@@ -57,7 +58,7 @@ pub(super) async fn run(
                 // Nobody listens only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
-            () = emptied(&queues, &unpublished, &outbox, &outbox), if until_empty => tracing::info!("nothing is due or leased"),
+            () = emptied(&queues, &unpublished, &outbox, &outbox, &timer), if until_empty => tracing::info!("nothing is due or leased"),
         }
     };
     tokio::select! {

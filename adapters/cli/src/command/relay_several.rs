@@ -1,6 +1,6 @@
 use std::{convert::Infallible, future::pending, process::ExitCode};
 
-use claimstream_tokio::shutdown_signal;
+use claimstream_tokio::{TokioTimer, shutdown_signal};
 use futures::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
 
@@ -19,11 +19,16 @@ use crate::{
 
 /// Delivers or publishes from several databases until told to stop, or until nothing is left in any of them. SIGHUP reads the databases of the
 /// configuration anew.
-pub(super) async fn run(purpose: Purpose, until: Until, loaded: &Loaded) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    purpose: Purpose,
+    until: Until,
+    loaded: &Loaded,
+    timer: TokioTimer,
+) -> Result<ExitCode, Failure> {
     let config = &loaded.config;
     let (databases, stopping) = (OpenDatabases::with(purpose.queues(config)?), Stopping::default());
-    let mut measuring = Measuring::start(config).await?;
-    let mut relays = Relays::new(purpose, until, config, databases.clone());
+    let mut measuring = Measuring::start(config, timer).await?;
+    let mut relays = Relays::new(purpose, until, config, timer, databases.clone());
     relays.follow(config, &measuring);
     let mut probes = probes(&mut measuring, &databases, &stopping);
     let mut hangup = Hangup::listen()?;

@@ -4,7 +4,7 @@ use claimstream_http::{Directory, Drained, People, Server, Service, Stores, Temp
 use claimstream_metrics::DatabaseLabel;
 use claimstream_notifications::{CompiledTemplates, TemplateEditor};
 use claimstream_sea_orm::SeaOrmOutbox;
-use claimstream_tokio::shutdown_signal;
+use claimstream_tokio::{TokioTimer, shutdown_signal};
 use tokio::sync::oneshot;
 
 use super::delivery::Delivery;
@@ -34,13 +34,13 @@ pub(super) struct Beside {
 }
 
 /// Takes notifications in over HTTP until told to stop, and does besides what is asked for.
-pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Failure> {
+pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> Result<ExitCode, Failure> {
     let tokens = config.serve.callers()?;
     let receipts = receipt_providers(&config.channels)?;
     let links = config.notifications.consents.unsubscribe_keys()?;
     let inbox_keys = config.serve.inbox_keys()?;
-    let board = if beside.board { Some(BoardServer::start(&config.board).await?) } else { None };
-    let mut measuring = Measuring::start(config).await?;
+    let board = if beside.board { Some(BoardServer::start(&config.board, timer).await?) } else { None };
+    let mut measuring = Measuring::start(config, timer).await?;
     let OneDatabase { name, config: own, .. } = intake(config)?;
     let label = name.as_ref().map(|name| DatabaseLabel::named(name.as_str())).unwrap_or_default();
     let telemetry = measuring.telemetry_in(&label);
@@ -52,16 +52,16 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     });
     let delivery = match (beside.relay, name) {
         (false, _) => Delivery::None,
-        (true, None) => Delivery::one(&wakeups, telemetry, &outbox, config)?,
-        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring)?,
+        (true, None) => Delivery::one(&wakeups, telemetry, &outbox, config, timer)?,
+        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring, timer)?,
     };
     let board = board_server::run(board, &outbox, config);
     let config = &own;
     let limits = config.serve.limits.clone();
     let stores = stores(&outbox, wakeups, config)?;
     let service = match &tokens {
-        Some(tokens) => Service::new(stores, tokens.clone(), limits),
-        None => Service::without_tokens(stores, limits),
+        Some(tokens) => Service::new(stores, Arc::new(timer), tokens.clone(), limits),
+        None => Service::without_tokens(stores, Arc::new(timer), limits),
     };
     let service = measuring.of_service(service.with_receipts(receipts));
     let probes = delivery.probes(&mut measuring, &outbox, &stopping);
@@ -75,7 +75,7 @@ pub(super) async fn run(beside: Beside, config: &Config) -> Result<ExitCode, Fai
     };
     let address = config.serve.listen;
     let refused = |e| Failure::Refused(format!("`serve.listen`: {address} cannot be listened at: {e}"));
-    let server = Server::bind(address).await.map_err(refused)?;
+    let server = Server::bind(address, Arc::new(timer)).await.map_err(refused)?;
     let address = server.address().map_err(refused)?;
     let callers =
         tokens.as_ref().map_or_else(|| "anybody on this machine".into(), |t| t.describe().join("; "));

@@ -4,7 +4,9 @@ use std::{
     time::Duration,
 };
 
+use claimstream_ports::Timer;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 use serde_json::{Map, Value};
 
@@ -20,10 +22,12 @@ pub(super) async fn run(
     watch: Option<f64>,
     as_json: bool,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let interval = watch.map(interval).transpose()?;
-    let mut all: Vec<Watched> = config.each_database().into_iter().map(Watched::new).collect();
+    let mut all: Vec<Watched> =
+        config.each_database().into_iter().map(|database| Watched::new(database, timer)).collect();
     let Some(interval) = interval else { return once(all, as_json, out).await };
     if let [only] = &mut all[..] {
         // A watch that cannot begin is of no use; one that has begun outlives an outage.
@@ -31,7 +35,7 @@ pub(super) async fn run(
     }
     loop {
         show_again(&mut all, interval, as_json, out).await?;
-        tokio::time::sleep(interval).await;
+        timer.sleep(interval).await;
     }
 }
 
@@ -40,11 +44,12 @@ struct Watched {
     database: OneDatabase,
     outbox: Option<SeaOrmOutbox>,
     look: Look,
+    timer: TokioTimer,
 }
 
 impl Watched {
-    fn new(database: OneDatabase) -> Self {
-        Self { database, outbox: None, look: Look::default() }
+    fn new(database: OneDatabase, timer: TokioTimer) -> Self {
+        Self { database, outbox: None, look: Look::default(), timer }
     }
 
     async fn open(&mut self) -> Result<&SeaOrmOutbox, Failure> {
@@ -57,7 +62,7 @@ impl Watched {
 
     async fn take(&mut self) -> Result<(), Failure> {
         let outbox = self.open().await?.clone();
-        Ok(self.look.take(&outbox).await?)
+        Ok(self.look.take(&outbox, self.timer).await?)
     }
 
     fn shown(&self, as_json: bool) -> String {

@@ -1,8 +1,6 @@
-use std::{
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::{cell::RefCell, process::Stdio};
 
+use claimstream_testbed::eventually as until;
 use uuid::Uuid;
 
 use crate::{
@@ -149,16 +147,12 @@ async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
         killed.end();
         assert!(is_there(left.clone()).await);
         // The server may take a moment to see that the connection is gone, and longer if it is making a table.
-        let killed_at = Instant::now();
-        loop {
+        eventually("a bench removes what the killed one has left", || {
             let next = operator.run(&SHORT);
             let is_removed = next.err.contains(&format!("removed {left}"));
-            assert!(is_removed || killed_at.elapsed() < Duration::from_secs(30), "{next:?}");
             next.succeeded();
-            if is_removed {
-                break;
-            }
-        }
+            is_removed
+        });
         assert!(!is_there(left).await);
 
         let mut interrupted = begin(&operator);
@@ -175,18 +169,16 @@ async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
 /// The database of the bench that has begun; others of these trials run on other servers.
 async fn name_of_running(scratch: &Scratch) -> String {
     let place = "SCHEMA_NAME LIKE 'claimstream\\_bench\\_%' ORDER BY SCHEMA_NAME DESC LIMIT 1";
-    for _ in 0..600 {
-        if let Some(name) =
-            scratch.text(&format!("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE {place}")).await
-        {
-            let tables = counted("TABLES", &format!("TABLE_SCHEMA = '{name}'"));
-            if scratch.count(&tables).await > 10 {
-                return name;
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("no bench has begun");
+    let newest = RefCell::new(None);
+    until("a bench has made its tables", async || {
+        let named = format!("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE {place}");
+        let Some(name) = scratch.text(&named).await else { return false };
+        let tables = scratch.count(&counted("TABLES", &format!("TABLE_SCHEMA = '{name}'"))).await;
+        *newest.borrow_mut() = Some(name);
+        tables > 10
+    })
+    .await;
+    newest.into_inner().unwrap()
 }
 
 fn counted(what: &str, place: &str) -> String {

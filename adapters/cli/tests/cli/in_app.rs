@@ -3,13 +3,12 @@
 use std::{
     io::{BufRead, BufReader, Write},
     net::TcpStream,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 
 use crate::{
-    operator::{Operator, eventually},
+    operator::{Operator, STUCK, eventually},
     serve::{Served, on_every_store, path, start},
 };
 
@@ -45,7 +44,7 @@ struct Browser(BufReader<TcpStream>);
 impl Browser {
     fn listen(served: &Served, pass: &str, last: Option<&str>) -> Self {
         let mut stream = TcpStream::connect(served.client.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(STUCK)).unwrap();
         let last = last.map(|last| format!("last-event-id: {last}\r\n")).unwrap_or_default();
         let path = format!("/v1/recipients/ann/inbox/events?token={pass}");
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n{last}\r\n").unwrap();

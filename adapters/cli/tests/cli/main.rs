@@ -19,6 +19,8 @@ mod example_file;
 mod exit_codes;
 mod in_app;
 mod json;
+#[cfg(unix)]
+mod latency;
 mod leases;
 mod lists;
 mod nats_stream;

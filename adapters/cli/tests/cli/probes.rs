@@ -1,4 +1,4 @@
-use std::{net::SocketAddr, process::Stdio, time::Duration};
+use std::{net::SocketAddr, process::Stdio};
 
 use sea_orm::{ConnectionTrait, Database};
 use serde_json::Value;
@@ -81,7 +81,6 @@ async fn a_process_whose_database_does_not_answer_lives_and_is_not_ready() {
     assert!(why.contains("not ready: the database does not answer"), "{why}");
     let back = "ALTER TABLE elsewhere RENAME TO claimstream_notification_request";
     database.execute_unprepared(back).await.unwrap();
-    std::thread::sleep(Duration::from_secs(1));
     eventually("it is ready again", || client.get("/readyz").status == 200);
 }
 

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::operator::{Operator, id, request};
+use crate::operator::{Operator, eventually, id, request};
 
 fn later(number: u32) -> String {
     request(number, "\"email\"").replace("\"content\"", "\"delay_ms\":1500,\"content\"")
@@ -20,9 +20,13 @@ fn is_cancelled_before_it_begins_and_not_after() {
     let status: Value = serde_json::from_str(&operator.run(&["status", "--json"]).succeeded()).unwrap();
     assert_eq!(status["queues"][0]["depth"], 1, "a cancelled request waits in no queue: {status}");
     assert!(operator.run(&["cancel", &id(3)]).failed(1).contains("there is no request"));
-    std::thread::sleep(std::time::Duration::from_millis(1600));
-    operator.deliver(&[]).succeeded();
-    assert_eq!(operator.lines("out.jsonl").len(), 1);
+    // One that is due later than the cancelled one would be: where it is delivered, that time has passed.
+    operator.run_with(&["notify", "-"], later(4).as_bytes()).succeeded();
+    eventually("the later one is delivered", || {
+        operator.deliver(&[]).succeeded();
+        operator.run(&["show", &id(4)]).out.contains("1 delivered")
+    });
+    assert_eq!(operator.lines("out.jsonl").len(), 2);
     let late = operator.run(&["cancel", &id(2)]).failed(1);
     let shown: Value = serde_json::from_str(&operator.run(&["show", &id(2), "--json"]).succeeded()).unwrap();
     let status = shown["status"].as_str().unwrap();

@@ -1,13 +1,13 @@
 //! More shards for queues that are at work.
 
 mod obstacles;
-mod orders;
+pub(crate) mod orders;
 mod trouble;
 
 use std::{
     io::{BufRead, BufReader},
     process::Stdio,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream_domain::ShardCount;
@@ -21,6 +21,7 @@ use crate::{
 
 /// Relays claim and writers write that know the old number, one of them by INSERT, while the command is killed again and again.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: kills"]
 async fn keys_stay_in_order_while_their_shards_multiply_and_the_command_is_killed() {
     for (name, url) in places("keys_stay_in_order_while_their_shards_multiply_and_the_command_is_killed") {
         reshard_at_work(&name, url, "shard_lease", "per_key").await;
@@ -28,6 +29,7 @@ async fn keys_stay_in_order_while_their_shards_multiply_and_the_command_is_kille
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: kills"]
 async fn nothing_is_lost_or_doubled_where_rows_are_claimed() {
     for (name, url) in places("nothing_is_lost_or_doubled_where_rows_are_claimed") {
         let skips = !(name == "sqlite" || name == "mariadb-10.5");
@@ -35,9 +37,10 @@ async fn nothing_is_lost_or_doubled_where_rows_are_claimed() {
     }
 }
 
+/// Writers are held up between two tries at most: they go on while the transaction is open.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_transaction_holds_up_the_cut_and_writers_for_a_second_at_a_time() {
-    for (server, url) in servers("an_open_transaction_holds_up_the_cut_and_writers_for_a_second_at_a_time") {
+async fn an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends() {
+    for (_, url) in servers("an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends") {
         let place = place(Some(url)).await;
         let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
         operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
@@ -48,18 +51,11 @@ async fn an_open_transaction_holds_up_the_cut_and_writers_for_a_second_at_a_time
         let mut command = Running(command.stdout(Stdio::piped()).spawn().unwrap());
         let mut said = BufReader::new(command.0.stdout.take().unwrap()).lines();
         assert!(said.any(|line| line.unwrap().starts_with("try 1: a transaction")), "it waits");
-        let mut took = Vec::new();
-        for number in 1..=60 {
-            let began = Instant::now();
-            outbox.enqueue_now(&[orders::message("customer-2", number)]).await.unwrap();
-            took.push(began.elapsed());
-            tokio::time::sleep(Duration::from_millis(100)).await;
+        for tries in 2..=4 {
+            outbox.enqueue_now(&[orders::message("customer-2", tries)]).await.unwrap();
+            let next = format!("try {tries}: a transaction");
+            assert!(said.any(|line| line.unwrap().starts_with(&next)), "it waits on");
         }
-        took.sort();
-        println!("{}: the longest enqueue beside the cut took {:?}", server.name(), took[59]);
-        // Five or more of them are held up. The machine may stop for two.
-        assert!(took[57] < Duration::from_millis(2_500), "{took:?}");
-        assert!(took[59] < Duration::from_secs(20), "{took:?}");
         outbox.commit(open).await.unwrap();
         let said: Vec<String> = said.map(Result::unwrap).collect();
         assert!(command.end().success(), "{said:?}");
@@ -78,11 +74,10 @@ async fn a_message_finds_its_shard_whatever_its_key_and_its_writer() {
         let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
         operator.run(&["schema", "apply", "--shards", "3"]).succeeded();
         let old = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
-        let before = orders::time_enqueueing(&old).await;
+        orders::enqueue_many(&old).await;
         orders::bury_all(&place).await;
         operator.run(&["schema", "reshard", "255", "--yes"]).succeeded();
-        let after = orders::time_enqueueing(&old).await;
-        println!("{name}: 500 messages were written in {before:?} before, and in {after:?} with triggers");
+        orders::enqueue_many(&old).await;
         let mut keys: Vec<String> = ["k", "Kunde 1 €", "\u{1f600}\u{0}x", " "].map(str::to_owned).into();
         keys.extend((1..=255).map(|length| "é7".repeat(85)[..].chars().take(length).collect()));
         keys.retain(|key: &String| key.len() <= 255);
@@ -162,7 +157,6 @@ async fn reshard_at_work(name: &str, url: Option<String>, strategy: &'static str
     let place = place(url).await;
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
-    let began = Instant::now();
     let plan = Plan::at(&place.url(), strategy, order);
     let orders = Orders::begin(place, plan).await;
     for wait in [30, 90, 150, 250, 400, 700, 1_200] {
@@ -182,7 +176,6 @@ async fn reshard_at_work(name: &str, url: Option<String>, strategy: &'static str
         said
     });
     let said = ended.await.unwrap();
-    let took = began.elapsed();
     let handled = orders.end().await;
-    println!("{name}, {strategy}, order {order}: {handled} messages, 64 shards after {took:?}\n{said}");
+    println!("{name}, {strategy}, order {order}: {handled} messages, 64 shards\n{said}");
 }

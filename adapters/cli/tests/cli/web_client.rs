@@ -1,10 +1,11 @@
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
 use serde_json::Value;
+
+use crate::operator::STUCK;
 
 /// Somebody who calls a server over HTTP, each time on a connection of its own.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ impl WebClient {
         body: &str,
     ) -> std::io::Result<Answer> {
         let mut stream = TcpStream::connect(self.address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        stream.set_read_timeout(Some(STUCK))?;
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");

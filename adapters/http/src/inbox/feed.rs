@@ -2,8 +2,7 @@ use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration}
 
 use axum::response::sse::Event;
 use claimstream_domain::notification::{InAppEntry, InAppPage};
-use claimstream_ports::{StoreError, notification::InAppInbox};
-use tokio::time::{Instant, sleep_until};
+use claimstream_ports::{StoreError, Timer, notification::InAppInbox};
 use uuid::Uuid;
 
 use super::{Cursor, EntryShown, listeners::Listener};
@@ -14,8 +13,10 @@ pub(crate) struct Feed {
     /// What is known and to be sent, the oldest first.
     ready: VecDeque<Ready>,
     /// What was sent or was there before, the newest first.
-    sent: VecDeque<(Uuid, Instant)>,
-    until: Instant,
+    sent: VecDeque<(Uuid, Duration)>,
+    timer: Arc<dyn Timer>,
+    /// By the timer.
+    until: Duration,
 }
 
 enum Ready {
@@ -37,7 +38,8 @@ impl Feed {
         inbox: &dyn InAppInbox,
         user: &str,
         cursor: Option<Cursor>,
-        until: Instant,
+        timer: Arc<dyn Timer>,
+        until: Duration,
     ) -> Result<Self, StoreError> {
         let page = InAppPage { user: user.to_owned(), only_unread: false, after: None, limit: Self::PAGE };
         let entries = inbox.page(&page).await?;
@@ -49,13 +51,13 @@ impl Feed {
             Some(missed) => missed.into_iter().rev().map(|one| Ready::Entry(Arc::new(one.clone()))).collect(),
             None => VecDeque::from([Ready::Reset]),
         };
-        let now = Instant::now();
+        let now = timer.now();
         // What is there was sent, is about to be, or is none of this listener's business.
         let lately = entries.iter().filter(|one| one.age <= Cursor::MARKED);
         let unsent: Vec<Uuid> = ready.iter().filter_map(Ready::id).collect();
         let sent =
             lately.map(|one| one.entry.id).filter(|id| !unsent.contains(id)).map(|id| (id, now)).collect();
-        Ok(Self { listener, ready, sent, until })
+        Ok(Self { listener, ready, sent, timer, until })
     }
 
     /// The next event; none when the listener has to come again.
@@ -67,8 +69,9 @@ impl Feed {
                 }
                 continue;
             }
+            let left = self.until.saturating_sub(self.timer.now());
             tokio::select! {
-                () = sleep_until(self.until) => return None,
+                () = self.timer.sleep(left) => return None,
                 entry = self.listener.entries.recv() => self.ready.push_back(Ready::Entry(entry?)),
             }
         }
@@ -79,12 +82,12 @@ impl Feed {
         let Ready::Entry(entry) = ready else {
             return Some(event.event("reset").data("read the inbox again"));
         };
-        let (id, now) = (entry.entry.id, Instant::now());
+        let (id, now) = (entry.entry.id, self.timer.now());
         if self.sent.iter().any(|(sent, _)| *sent == id) {
             return None;
         }
         self.sent.push_front((id, now));
-        self.sent.retain(|(_, at)| now.duration_since(*at) <= Cursor::MARKED);
+        self.sent.retain(|(_, at)| now.saturating_sub(*at) <= Cursor::MARKED);
         let cursor = Cursor::after(self.sent.iter().map(|(id, _)| *id))?;
         event.event("entry").id(cursor.to_string()).json_data(EntryShown::of(&entry)).ok()
     }

@@ -6,11 +6,8 @@ use std::{
 };
 
 use claimstream_domain::notification::InAppEntry;
-use claimstream_ports::notification::InAppInbox;
-use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
-    time::{Instant, sleep},
-};
+use claimstream_ports::{Timer, notification::InAppInbox};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use uuid::Uuid;
 
 use super::Cursor;
@@ -64,8 +61,8 @@ impl Listeners {
     }
 
     /// Asks for new entries as long as somebody waits for them.
-    pub(crate) async fn look_after(&self, inbox: &dyn InAppInbox) -> Infallible {
-        let mut handed = HashMap::new();
+    pub(crate) async fn look_after(&self, inbox: &dyn InAppInbox, timer: &dyn Timer) -> Infallible {
+        let mut handed: HashMap<Uuid, Duration> = HashMap::new();
         loop {
             let users = self.users();
             if users.is_empty() {
@@ -74,25 +71,33 @@ impl Listeners {
                 continue;
             }
             for users in users.chunks(Self::USERS) {
-                self.look(inbox, users, &mut handed).await;
+                let entries = self.look(inbox, users).await;
+                self.hand_new(entries, &mut handed, timer.now());
             }
-            handed.retain(|_, at: &mut Instant| at.elapsed() < 2 * Cursor::OVERLAP);
-            sleep(Self::PAUSE).await;
+            let now = timer.now();
+            handed.retain(|_, at| now - *at < 2 * Cursor::OVERLAP);
+            timer.sleep(Self::PAUSE).await;
         }
     }
 
-    async fn look(&self, inbox: &dyn InAppInbox, users: &[String], handed: &mut HashMap<Uuid, Instant>) {
-        let entries = match inbox.recent(users, Cursor::OVERLAP, Self::MOST).await {
-            Ok(entries) => entries,
-            Err(error) => return tracing::debug!(%error, "new entries of inboxes could not be asked for"),
-        };
+    /// The newest entries of these users.
+    async fn look(&self, inbox: &dyn InAppInbox, users: &[String]) -> Vec<InAppEntry> {
+        let entries = inbox.recent(users, Cursor::OVERLAP, Self::MOST).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "new entries of inboxes could not be asked for");
+            Vec::new()
+        });
         // What did not fit into the answer, its listeners find when they come again.
         if entries.len() >= Self::MOST as usize {
             self.waiting(|waiting| users.iter().for_each(|user| drop(waiting.remove(user))));
-            return;
+            return Vec::new();
         }
+        entries
+    }
+
+    /// Hands on those of these entries, the newest first, that were not handed on before.
+    fn hand_new(&self, entries: Vec<InAppEntry>, handed: &mut HashMap<Uuid, Duration>, now: Duration) {
         for entry in entries.into_iter().rev() {
-            if handed.insert(entry.entry.id, Instant::now()).is_none() {
+            if handed.insert(entry.entry.id, now).is_none() {
                 self.hand(Arc::new(entry));
             }
         }

@@ -1,7 +1,7 @@
 use std::{convert::Infallible, time::Duration};
 
-use claimstream_ports::notification::DeliveryReceipts;
-use tokio::{sync::Notify, time::sleep};
+use claimstream_ports::{Timer, notification::DeliveryReceipts};
+use tokio::sync::Notify;
 
 /// Looks for the deliveries of receipts that were faster than these were noted.
 #[derive(Debug, Default)]
@@ -25,15 +25,15 @@ impl Waiting {
     }
 
     /// Looks again and again: each second for a while after receipts that came to this process, and each minute for all.
-    pub(crate) async fn look_after(&self, receipts: &dyn DeliveryReceipts) -> Infallible {
+    pub(crate) async fn look_after(&self, receipts: &dyn DeliveryReceipts, timer: &dyn Timer) -> Infallible {
         loop {
             take(receipts, Self::MOST).await;
             forget(receipts).await;
             tokio::select! {
-                () = sleep(Self::LONG) => {}
+                () = timer.sleep(Self::LONG) => {}
                 () = self.is_new.notified() => {
                     for _ in 0..Self::LOOKS {
-                        sleep(Self::SHORT).await;
+                        timer.sleep(Self::SHORT).await;
                         take(receipts, Self::LONG).await;
                     }
                 }

@@ -9,7 +9,6 @@ use axum::{
 use claimstream_domain::notification::{InAppEntry, InAppPage, NewInAppEntry};
 use futures::stream;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
@@ -276,8 +275,8 @@ async fn events(
     let listener = listener.ok_or_else(|| {
         Problem::unavailable("there are as many listeners as there may be, or the server stops")
     })?;
-    let until = Instant::now() + caller.left;
-    let feed = state.ask(Feed::begin(listener, &*state.stores.in_app, &user, cursor, until)).await?;
+    let (timer, until) = (Arc::clone(&state.timer), state.timer.now() + caller.left);
+    let feed = state.ask(Feed::begin(listener, &*state.stores.in_app, &user, cursor, timer, until)).await?;
     let events = stream::unfold(feed, |mut feed| async move {
         let event = feed.next().await?;
         Some((event, feed))

@@ -1,9 +1,9 @@
 use claimstream_domain::notification::{NotificationRequest, TemplateFault};
-use tokio::time::timeout;
 
 use crate::{
     problem::{Fault, Problem},
     state::State,
+    time_limit::within,
 };
 
 /// Refuses a request that its template could never carry out, each fault with its place.
@@ -18,14 +18,14 @@ pub(super) async fn check(
     let Some(check) = state.stores.template_check.as_ref().filter(|_| request.template.is_some()) else {
         return Ok(());
     };
-    let fault = match timeout(state.limits.timeout, check.fault(request)).await {
-        Ok(Ok(None)) => return Ok(()),
-        Ok(Ok(Some(fault))) => fault,
-        Ok(Err(error)) => {
+    let fault = match within(&*state.timer, state.limits.timeout, check.fault(request)).await {
+        Some(Ok(None)) => return Ok(()),
+        Some(Ok(Some(fault))) => fault,
+        Some(Err(error)) => {
             tracing::warn!(%error, "a request was not checked against its template");
             return Ok(());
         }
-        Err(_) => {
+        None => {
             tracing::warn!("a request was not checked against its template: that takes too long");
             return Ok(());
         }

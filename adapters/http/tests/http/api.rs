@@ -14,14 +14,16 @@ use axum::{
 use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_http::{Intake, Limits, People, Service, Stores, TemplateCheck, TemplateDesk, Tokens};
 use claimstream_ports::{
-    StoreError, StoreErrorKind,
+    StoreError, StoreErrorKind, Timer,
     mock::{
         MockDeliveryReceipts, MockInAppInbox, MockListRequests, MockNotificationReports,
         MockPreferenceRepository, MockRequestRepository,
     },
     notification::UnreadableRequest,
 };
+use claimstream_tokio::TokioTimer;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tower::ServiceExt;
 use uuid::Uuid;
 
@@ -59,11 +61,26 @@ pub(crate) struct Shelf {
     pub(crate) is_unreadable: AtomicBool,
     /// Held by a test to keep transactions from committing.
     pub(crate) gate: tokio::sync::Mutex<()>,
+    /// How many transactions have come to the gate.
+    begun: watch::Sender<usize>,
+}
+
+impl Shelf {
+    /// Waits until so many transactions have come to the gate.
+    pub(crate) async fn begun(&self, transactions: usize) {
+        self.begun.subscribe().wait_for(|begun| *begun >= transactions).await.unwrap();
+    }
+}
+
+/// The timer of a service; it follows the paused time of a test.
+pub(crate) fn timer() -> Arc<dyn Timer> {
+    Arc::new(TokioTimer::new())
 }
 
 #[async_trait]
 impl Intake for Shelf {
     async fn take(&self, requests: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError> {
+        self.begun.send_modify(|begun| *begun += 1);
         let _open = self.gate.lock().await;
         if let Some(kind) = *self.trouble.lock().unwrap() {
             return Err(StoreError::new(kind, "submit", "as the test wants it"));
@@ -138,7 +155,7 @@ impl Api {
     pub(crate) fn without_keys() -> Self {
         let ports = Ports::default();
         let intake = Arc::clone(&ports.intake);
-        let service = Service::new(ports.stores(), tokens(), Limits::default());
+        let service = Service::new(ports.stores(), timer(), tokens(), Limits::default());
         Self { service, intake, given: Mutex::default() }
     }
 
@@ -149,7 +166,7 @@ impl Api {
 
     pub(crate) fn with(ports: Ports, limits: Limits) -> Self {
         let intake = Arc::clone(&ports.intake);
-        let service = Service::new(ports.stores(), tokens(), limits);
+        let service = Service::new(ports.stores(), timer(), tokens(), limits);
         let service = service.with_receipts(crate::receipts::providers());
         let service = service.with_unsubscribe_links(crate::unsubscribe::keys());
         let service = service.with_inbox_keys(crate::inbox::keys());

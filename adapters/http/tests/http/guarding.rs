@@ -109,8 +109,7 @@ async fn more_than_the_limit_at_a_time_are_refused_and_health_still_answers() {
         let api = Arc::clone(&api);
         async move { api.send(None, &body()).await }
     });
-    // On one thread, this lets the first call come to the gate.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    api.intake.begun(1).await;
     let refused = api.send(None, &body()).await;
     assert_eq!((refused.status, refused.problem()), (StatusCode::SERVICE_UNAVAILABLE, "unavailable"));
     assert_eq!(refused.header("retry-after"), Some("1"));

@@ -69,7 +69,7 @@ fn entry(n: u128, age: Duration) -> InAppEntry {
 
 const INBOX: (&str, &str) = ("authorization", "Bearer inbox");
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_inbox_is_paged_and_marked() {
     let shelf = Shelf::default();
     shelf.put(1, Duration::from_secs(9));
@@ -102,7 +102,7 @@ async fn an_inbox_is_paged_and_marked() {
     assert_eq!((&empty.body["entries"], &empty.body["events_after"]), (&json!([]), &json!(null)));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pass_opens_one_inbox_for_a_while() {
     let api = Api::with(Shelf::default().ports(), Limits::default());
     let body = |text: &'static str| Body::from(text);
@@ -264,7 +264,7 @@ async fn events_follow_the_page_that_was_read_before() {
 async fn listeners_are_bounded_and_end_with_the_server_or_their_pass() {
     let shelf = Shelf::default();
     let api = Api::with(shelf.ports(), Limits { listeners: 2, ..Limits::default() });
-    let pass = keys().sign(&InboxPass { user: "ann".into(), until: now() + 30 });
+    let pass = keys().sign(&InboxPass { user: "ann".into(), until: now() + 3_000 });
     let work = async {
         let mut first = Events::open(&api, "", None).await;
         let mut with_pass = Events::open(&api, &format!("?token={pass}"), None).await;
@@ -280,7 +280,7 @@ async fn listeners_are_bounded_and_end_with_the_server_or_their_pass() {
             Request::get(format!("/v1/recipients/ann/inbox/events?token={pass}")).body(Body::empty());
         let answer = api.service.router().oneshot(request.unwrap()).await.unwrap();
         let mut alone = Events { stream: answer.into_body().into_data_stream(), text: String::new() };
-        assert_eq!(timeout(Duration::from_secs(60), alone.next()).await, Ok(None));
+        assert_eq!(timeout(Duration::from_secs(3_100), alone.next()).await, Ok(None));
         drop(alone);
         first = Events::open(&api, "", None).await;
         api.service.stop();

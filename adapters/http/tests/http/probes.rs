@@ -10,6 +10,8 @@ use tokio::{
     net::TcpStream,
 };
 
+use crate::api::timer;
+
 /// Says whatever a test wrote last.
 #[derive(Default)]
 struct Told(Mutex<Vec<String>>);
@@ -33,7 +35,7 @@ async fn ask(address: SocketAddr, method: &str, path: &str) -> String {
 #[tokio::test]
 async fn probes_name_everything_that_fails_and_never_fail_for_life() {
     let told = Arc::<Told>::default();
-    let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+    let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), timer()).await.unwrap();
     let address = server.address().unwrap();
     let probes = Probes::new(Arc::clone(&told) as _, || "orders 7\n".into());
     let serving = tokio::spawn(server.run_probes(probes));

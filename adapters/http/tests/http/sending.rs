@@ -1,13 +1,9 @@
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use axum::http::StatusCode;
 use claimstream_http::Limits;
 use claimstream_ports::StoreErrorKind;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
 use crate::api::{Api, Ports, body};
 
@@ -75,8 +71,7 @@ async fn a_call_beside_the_first_hears_that_it_is_under_way() {
         let api = Arc::clone(&api);
         async move { api.send(Some("order-7"), &body()).await }
     });
-    // On one thread, this lets the first call come to the gate.
-    sleep(Duration::from_millis(50)).await;
+    api.intake.begun(1).await;
     let answer = api.send(Some("order-7"), &body()).await;
     assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "in-progress"));
     assert_eq!(answer.header("retry-after"), Some("1"));

@@ -3,18 +3,18 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream::{Relay, RelayConfig, handler_fn};
 use claimstream_domain::Verdict;
-use claimstream_ports::StoreErrorKind;
+use claimstream_ports::{StoreErrorKind, Timer};
 use claimstream_sea_orm::{BenchPlace, OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Notify;
 
 use super::{enqueueing::messages, figures::Drained};
-use crate::{failure::Failure, progress::Progress};
+use crate::{failure::Failure, progress::Progress, time_limit::within};
 
 const STRATEGIES: [Strategy; 3] = [Strategy::SkipLocked, Strategy::PreemptiveUpdate, Strategy::ShardLease];
 
@@ -25,6 +25,7 @@ const MOST: u64 = 50_000;
 pub(super) async fn measure(
     place: &BenchPlace,
     each: Duration,
+    timer: TokioTimer,
     progress: &Progress,
 ) -> Result<Vec<(Strategy, Drained)>, Failure> {
     let mut drained = Vec::new();
@@ -32,7 +33,7 @@ pub(super) async fn measure(
         place.keep().await?;
         let options = OpenOptions { strategy: StrategyChoice::Exactly(strategy), ..OpenOptions::default() };
         let of = match SeaOrmOutbox::open(place.url(), options).await {
-            Ok(outbox) => drain(place, Arc::new(outbox), strategy, each, progress).await?,
+            Ok(outbox) => drain(place, Arc::new(outbox), strategy, (each, timer), progress).await?,
             Err(refused) if refused.kind() == StoreErrorKind::Unsupported => {
                 progress.advance(2);
                 Drained::Unsupported(refused.get_ref().to_string())
@@ -48,11 +49,11 @@ async fn drain(
     place: &BenchPlace,
     outbox: Arc<SeaOrmOutbox>,
     strategy: Strategy,
-    each: Duration,
+    (each, timer): (Duration, TokioTimer),
     progress: &Progress,
 ) -> Result<Drained, Failure> {
     let queue = format!("bench-{}", strategy.name().replace('_', "-"));
-    let filled = fill(&outbox, &queue, each).await?;
+    let filled = fill(&outbox, &queue, each, timer).await?;
     place.keep().await?;
     progress.advance(1);
     let (handled, all_done) = (Arc::new(AtomicU64::new(0)), Arc::new(Notify::new()));
@@ -66,22 +67,22 @@ async fn drain(
             Verdict::ack()
         }
     });
-    let relay = Relay::new(outbox, TokioTimer::new(), RelayConfig::default());
-    let began = Instant::now();
+    let relay = Relay::new(outbox, timer, RelayConfig::default());
+    let began = timer.now();
     let over = async {
         // The last ones are settled before a pipeline has ended.
-        let _ = tokio::time::timeout(each, all_done.notified()).await;
+        let _ = within(&timer, each, all_done.notified()).await;
     };
     let report = relay.pipeline(queue.as_str(), handler)?.run_until(over).await?;
-    let took = began.elapsed();
+    let took = timer.now() - began;
     progress.advance(1);
     Ok(Drained::Done { messages: report.acked, took })
 }
 
-async fn fill(outbox: &SeaOrmOutbox, queue: &str, each: Duration) -> Result<u64, Failure> {
+async fn fill(outbox: &SeaOrmOutbox, queue: &str, each: Duration, timer: TokioTimer) -> Result<u64, Failure> {
     const BATCH: u64 = 500;
-    let (began, mut filled) = (Instant::now(), 0);
-    while filled < MOST && began.elapsed() < each || filled == 0 {
+    let (began, mut filled) = (timer.now(), 0);
+    while filled < MOST && timer.now() - began < each || filled == 0 {
         outbox.enqueue_now(&messages(queue, BATCH)?).await?;
         filled += BATCH;
     }

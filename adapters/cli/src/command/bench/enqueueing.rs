@@ -1,8 +1,10 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use claimstream::Compose;
 use claimstream_domain::NewMessage;
+use claimstream_ports::Timer;
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::future::try_join_all;
 
 use super::figures::{Enqueueing, Times};
@@ -11,15 +13,16 @@ use crate::failure::Failure;
 /// Enqueues for so long, each producer one transaction after the other.
 pub(super) async fn measure(
     outbox: &SeaOrmOutbox,
-    producers: u64,
-    per_transaction: u64,
+    (producers, per_transaction): (u64, u64),
     each: Duration,
+    timer: TokioTimer,
 ) -> Result<Enqueueing, Failure> {
     let one = messages("bench-enqueue", 1)?;
     outbox.enqueue_now(&one).await?;
-    let began = Instant::now();
-    let all = try_join_all((0..producers).map(|_| produce(outbox, per_transaction, began, each))).await?;
-    let took = began.elapsed();
+    let began = timer.now();
+    let produce = |_| produce(outbox, per_transaction, began + each, timer);
+    let all = try_join_all((0..producers).map(produce)).await?;
+    let took = timer.now() - began;
     let mut times = Times::default();
     all.into_iter().for_each(|one| times.join(one));
     let messages = times.count() * per_transaction;
@@ -29,15 +32,15 @@ pub(super) async fn measure(
 async fn produce(
     outbox: &SeaOrmOutbox,
     per_transaction: u64,
-    began: Instant,
-    each: Duration,
+    until: Duration,
+    timer: TokioTimer,
 ) -> Result<Times, Failure> {
     let mut times = Times::default();
-    while began.elapsed() < each {
+    while timer.now() < until {
         let batch = messages("bench-enqueue", per_transaction)?;
-        let begun = Instant::now();
+        let begun = timer.now();
         outbox.enqueue_now(&batch).await?;
-        times.add(begun.elapsed());
+        times.add(timer.now() - begun);
     }
     Ok(times)
 }

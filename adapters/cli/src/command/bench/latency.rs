@@ -1,12 +1,12 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream::{LocalWakeup, Relay, RelayConfig, handler_fn};
 use claimstream_domain::{MessageId, Verdict};
-use claimstream_ports::Wakeup;
+use claimstream_ports::{Timer, Wakeup};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
@@ -20,18 +20,22 @@ const BETWEEN: Duration = Duration::from_millis(20);
 /// When each message was handed in, and how long it took from there to its handler.
 #[derive(Default)]
 struct Seen {
-    begun: HashMap<MessageId, Instant>,
+    begun: HashMap<MessageId, Duration>,
     times: Times,
 }
 
 /// Enqueues a message now and then, and times it from the call to the handler of an idle pipeline.
 ///
 /// The pipeline is in the same process and is woken by it. A relay elsewhere is woken through Redis, or looks by itself.
-pub(super) async fn measure(outbox: &Arc<SeaOrmOutbox>, each: Duration) -> Result<Times, Failure> {
+pub(super) async fn measure(
+    outbox: &Arc<SeaOrmOutbox>,
+    each: Duration,
+    timer: TokioTimer,
+) -> Result<Times, Failure> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let at_handler = seen.clone();
     let handler = handler_fn(move |claimed| {
-        let now = Instant::now();
+        let now = timer.now();
         let mut seen = at_handler.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(begun) = seen.begun.remove(&claimed.message.id) {
             seen.times.add(now - begun);
@@ -39,10 +43,10 @@ pub(super) async fn measure(outbox: &Arc<SeaOrmOutbox>, each: Duration) -> Resul
         async { Verdict::ack() }
     });
     let wakeup = Arc::new(LocalWakeup::new());
-    let relay = Relay::new(outbox.clone(), TokioTimer::new(), RelayConfig::default());
+    let relay = Relay::new(outbox.clone(), timer, RelayConfig::default());
     let pipeline = relay.with_wakeup(wakeup.clone()).pipeline(QUEUE, handler)?;
     let mut produced = Ok(());
-    let producing = async { produced = produce(outbox, &seen, &wakeup, each).await };
+    let producing = async { produced = produce(outbox, &seen, &wakeup, each, timer).await };
     pipeline.run_until(producing).await?;
     produced?;
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,19 +58,20 @@ async fn produce(
     seen: &Mutex<Seen>,
     wakeup: &LocalWakeup,
     each: Duration,
+    timer: TokioTimer,
 ) -> Result<(), Failure> {
-    let began = Instant::now();
-    while began.elapsed() < each {
+    let began = timer.now();
+    while timer.now() - began < each {
         let batch = messages(QUEUE, 1)?;
         for message in &batch {
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.begun.insert(message.id, Instant::now());
+            seen.begun.insert(message.id, timer.now());
         }
         outbox.enqueue_now(&batch).await?;
         for message in &batch {
             wakeup.wake(&message.queue).await?;
         }
-        tokio::time::sleep(BETWEEN).await;
+        timer.sleep(BETWEEN).await;
     }
     Ok(())
 }

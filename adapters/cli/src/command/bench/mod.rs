@@ -11,11 +11,12 @@ use std::{
     io::{self, BufRead, IsTerminal, Write, stderr},
     process::ExitCode,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use claimstream_ports::Timer;
 use claimstream_sea_orm::{BenchPlace, OpenOptions, SeaOrmOutbox, StrategyChoice};
-use claimstream_tokio::shutdown_signal;
+use claimstream_tokio::{TokioTimer, shutdown_signal};
 
 use self::{
     figures::{Figures, Times},
@@ -27,6 +28,7 @@ use crate::{Exit, bench_arguments::BenchArguments, config::Config, failure::Fail
 pub(crate) async fn run(
     asked: BenchArguments,
     config: &Config,
+    timer: TokioTimer,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let url = config.database.url.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -46,7 +48,7 @@ pub(crate) async fn run(
         let _ = writeln!(stderr(), "removed {name}, which a bench has left that was killed");
     }
     let measured = tokio::select! {
-        measured = measure(&place, asked.each) => Some(measured),
+        measured = measure(&place, asked.each, timer) => Some(measured),
         () = interrupted => None,
     };
     let name = place.name().to_owned();
@@ -89,7 +91,7 @@ fn whole(each: Duration) -> Duration {
     each * PARTS
 }
 
-async fn measure(place: &BenchPlace, each: Duration) -> Result<Figures, Failure> {
+async fn measure(place: &BenchPlace, each: Duration, timer: TokioTimer) -> Result<Figures, Failure> {
     let progress = Progress::new("measuring", Some(u64::from(PARTS)), "parts");
     let outbox = Arc::new(open(place, StrategyChoice::Auto).await?);
     let server = place.server().await?;
@@ -99,20 +101,20 @@ async fn measure(place: &BenchPlace, each: Duration) -> Result<Figures, Failure>
         place.look().await?;
         place.commit().await?;
     }
-    let round_trip = repeated(each, async || Ok(place.look().await?)).await?;
+    let round_trip = repeated(each, timer, async || Ok(place.look().await?)).await?;
     progress.advance(1);
     place.keep().await?;
-    let commit = repeated(each, async || Ok(place.commit().await?)).await?;
+    let commit = repeated(each, timer, async || Ok(place.commit().await?)).await?;
     progress.advance(1);
     let mut enqueue = Vec::new();
     for (producers, per_transaction) in [(1, 1), (8, 1), (1, 100)] {
         place.keep().await?;
-        enqueue.push(enqueueing::measure(&outbox, producers, per_transaction, each).await?);
+        enqueue.push(enqueueing::measure(&outbox, (producers, per_transaction), each, timer).await?);
         progress.advance(1);
     }
-    let drain = draining::measure(place, each, &progress).await?;
+    let drain = draining::measure(place, each, timer, &progress).await?;
     place.keep().await?;
-    let latency = latency::measure(&outbox, each).await?;
+    let latency = latency::measure(&outbox, each, timer).await?;
     progress.advance(1);
     let auto = outbox.strategy();
     Ok(Figures { server, auto, each, settings, round_trip, commit, enqueue, drain, latency })
@@ -125,14 +127,15 @@ async fn open(place: &BenchPlace, strategy: StrategyChoice) -> Result<SeaOrmOutb
 /// Does something again and again for so long, and times each of them.
 async fn repeated(
     each: Duration,
+    timer: TokioTimer,
     mut work: impl AsyncFnMut() -> Result<(), Failure>,
 ) -> Result<Times, Failure> {
-    let began = Instant::now();
+    let began = timer.now();
     let mut times = Times::default();
-    while began.elapsed() < each {
-        let begun = Instant::now();
+    while timer.now() - began < each {
+        let begun = timer.now();
         work().await?;
-        times.add(begun.elapsed());
+        times.add(timer.now() - begun);
     }
     Ok(times)
 }

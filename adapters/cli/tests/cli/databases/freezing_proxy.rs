@@ -1,19 +1,22 @@
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Condvar, Mutex},
     thread,
-    time::Duration,
 };
 
 /// Stands before a server and can freeze: connections stay, new ones are made, and not a byte passes, as when the server's machine
 /// hangs.
 pub(super) struct FreezingProxy {
     port: u16,
-    frozen: Arc<AtomicBool>,
+    frozen: Arc<Frozen>,
+}
+
+/// Whether bytes are kept, and what wakes those who wait until they pass.
+#[derive(Default)]
+struct Frozen {
+    is_frozen: Mutex<bool>,
+    thawed: Condvar,
 }
 
 impl FreezingProxy {
@@ -22,7 +25,7 @@ impl FreezingProxy {
         let server = host_and_port(url).to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let frozen = Arc::new(AtomicBool::new(false));
+        let frozen = Arc::<Frozen>::default();
         let freezes = Arc::clone(&frozen);
         // It ends with the process of the tests.
         thread::spawn(move || {
@@ -42,11 +45,12 @@ impl FreezingProxy {
     }
 
     pub(super) fn freeze(&self) {
-        self.frozen.store(true, Relaxed);
+        *self.frozen.is_frozen.lock().unwrap() = true;
     }
 
     pub(super) fn thaw(&self) {
-        self.frozen.store(false, Relaxed);
+        *self.frozen.is_frozen.lock().unwrap() = false;
+        self.frozen.thawed.notify_all();
     }
 }
 
@@ -56,14 +60,13 @@ fn host_and_port(url: &str) -> &str {
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-fn pass_on(from: &TcpStream, to: &TcpStream, frozen: &Arc<AtomicBool>) {
+fn pass_on(from: &TcpStream, to: &TcpStream, frozen: &Arc<Frozen>) {
     let (mut from, mut to, frozen) = (from.try_clone().unwrap(), to.try_clone().unwrap(), Arc::clone(frozen));
     thread::spawn(move || {
         let mut bytes = [0; 16 * 1024];
         while let Ok(read @ 1..) = from.read(&mut bytes) {
-            while frozen.load(Relaxed) {
-                thread::sleep(Duration::from_millis(5));
-            }
+            let is_frozen = frozen.is_frozen.lock().unwrap();
+            drop(frozen.thawed.wait_while(is_frozen, |is_frozen| *is_frozen).unwrap());
             if to.write_all(&bytes[..read]).is_err() {
                 break;
             }

@@ -15,6 +15,7 @@ use crate::operator::eventually;
 const LOOKS: usize = 3;
 
 #[test]
+#[ignore = "long: prometheus"]
 fn the_rules_are_understood_and_fire_after_their_time_and_not_before() {
     let Some(programs) = Programs::named("the rules") else { return };
     let said = programs.promtool(&["check", "rules", "--lint=all", "--lint-fatal", rules::SHIPPED]);
@@ -23,6 +24,7 @@ fn the_rules_are_understood_and_fire_after_their_time_and_not_before() {
 }
 
 #[tokio::test]
+#[ignore = "long: prometheus"]
 async fn every_alert_fires_for_its_fault_alone_and_every_query_of_the_dashboard_shows_something() {
     let Some(programs) = Programs::named("the alerts and the dashboard") else { return };
     let shop = Shop::closed();

@@ -5,7 +5,6 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
     process::Stdio,
-    time::Duration,
 };
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 use super::{programs::Programs, rules};
 use crate::{
-    operator::{Running, eventually},
+    operator::{Running, STUCK, eventually},
     server::free_address,
 };
 
@@ -126,7 +125,7 @@ impl Scraping {
     /// The answer to a request; an HTTP of before chunks keeps it plain. `None` if nobody answers with a 200 or an error of a query.
     fn get(&self, path: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(self.address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+        stream.set_read_timeout(Some(STUCK)).ok()?;
         write!(stream, "GET {path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.address).ok()?;
         let mut text = String::new();
         stream.read_to_string(&mut text).ok()?;

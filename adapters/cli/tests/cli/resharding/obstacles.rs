@@ -3,11 +3,11 @@
 use std::{
     io::{BufRead, BufReader, Lines},
     process::{ChildStdout, Stdio},
-    time::Duration,
 };
 
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, TransactionTrait};
+use claimstream_testbed::eventually;
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement, TransactionTrait};
 use uuid::Uuid;
 
 use super::{
@@ -229,8 +229,20 @@ async fn the_command_says_once_that_a_relay_must_run() {
     let leases = "INSERT INTO claimstream_lease (queue, shard, holder, label, fence, held_until, in_flight, token) \
                   SELECT 'orders', shard, X'01', 'pod-7', 1, 1, 1, 0 FROM claimstream_shard";
     db.execute_unprepared(leases).await.unwrap();
+    // The command closes a shard each time that it looks at it.
+    for statement in [
+        "CREATE TABLE looks (number INTEGER)",
+        "CREATE TRIGGER look AFTER INSERT ON claimstream_closed_shard BEGIN INSERT INTO looks VALUES (1); END",
+    ] {
+        db.execute_unprepared(statement).await.unwrap();
+    }
     let (mut command, said) = begin(&operator);
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    eventually("the command has looked at each shard several times", async || {
+        let count = Statement::from_string(DbBackend::Sqlite, "SELECT COUNT(*) FROM looks");
+        let looks: i64 = db.query_one_raw(count).await.unwrap().unwrap().try_get_by_index(0).unwrap();
+        looks > 6 * 16
+    })
+    .await;
     db.execute_unprepared("UPDATE claimstream_lease SET in_flight = 0").await.unwrap();
     let said: Vec<String> = said.map(Result::unwrap).collect();
     assert!(command.end().success(), "{said:?}");

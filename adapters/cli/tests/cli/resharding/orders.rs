@@ -7,11 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, ShardCount};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use sea_orm::{ConnectionTrait, Database, Statement};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -29,12 +30,12 @@ const QUEUE: &str = "orders";
 const BACKLOG: usize = 20;
 
 /// Where the queue is.
-pub(super) enum Place {
+pub(crate) enum Place {
     File(TempDir),
     Server(Scratch),
 }
 
-pub(super) async fn place(url: Option<String>) -> Place {
+pub(crate) async fn place(url: Option<String>) -> Place {
     match url {
         None => Place::File(tempfile::tempdir().unwrap()),
         Some(url) => Place::Server(Scratch::on(url).await),
@@ -42,7 +43,7 @@ pub(super) async fn place(url: Option<String>) -> Place {
 }
 
 impl Place {
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         match self {
             Self::File(directory) => format!("sqlite://{}", directory.path().join("shop.db").display()),
             Self::Server(scratch) => scratch.url(),
@@ -63,18 +64,16 @@ impl Place {
     }
 }
 
-pub(super) fn message(key: &str, number: usize) -> NewMessage {
+pub(crate) fn message(key: &str, number: usize) -> NewMessage {
     let payload = Payload::new("text/plain", format!("{key} {number}").into_bytes()).unwrap();
     let id = MessageId::new(Uuid::now_v7());
     NewMessage::new(id, QueueName::new(QUEUE).unwrap(), payload).ordered_by(OrderingKey::new(key).unwrap())
 }
 
-/// How long it takes to write 500 messages in one transaction.
-pub(super) async fn time_enqueueing(outbox: &SeaOrmOutbox) -> Duration {
+/// Writes 500 messages in one transaction.
+pub(super) async fn enqueue_many(outbox: &SeaOrmOutbox) {
     let all: Vec<NewMessage> = (0..500).map(|number| message(&format!("customer-{number:011}"), 1)).collect();
-    let began = Instant::now();
     outbox.enqueue_now(&all).await.unwrap();
-    began.elapsed()
 }
 
 /// Makes a dead letter of everything.
@@ -245,9 +244,7 @@ impl Orders {
 
     /// Waits until the handler of the slow message has begun.
     pub(super) async fn until_one_is_slow(&self) {
-        while self.ledger.holder(&slow_message()).is_none() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        eventually("a handler is slow", async || self.ledger.holder(&slow_message()).is_some()).await;
     }
 
     /// Ends a relay with all its connections, as a kill does, and begins another one: the oldest that has not the slow message in hand.
@@ -268,11 +265,9 @@ impl Orders {
             writer.await.unwrap();
         }
         let written = self.written.load(Ordering::SeqCst);
-        let began = Instant::now();
-        while self.ledger.done() < written && began.elapsed() < Duration::from_secs(180) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        eventually("everything is handled", async || self.ledger.done() >= written).await;
+        let url = self.place.url();
+        eventually("the queue is empty", async || left(&url).await == 0).await;
         for relay in self.relays {
             relay.end().await;
         }
@@ -283,7 +278,6 @@ impl Orders {
             "of those written, and those doubled"
         );
         assert_eq!((faults.len(), faults.iter().take(10).collect::<Vec<_>>()), (0, Vec::new()));
-        assert_eq!(left(&self.place.url()).await, 0, "entries of the queue");
         written
     }
 }

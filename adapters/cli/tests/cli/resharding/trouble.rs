@@ -1,10 +1,6 @@
 //! Reshardings while relays are killed and handlers are slow, and on clusters whose nodes are all written to.
 
-use std::{
-    io::Write,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::{io::Write, process::Stdio, time::Duration};
 
 use claimstream_testbed::{ClusterKind, Nodes, Writers};
 use futures::future::join_all;
@@ -18,22 +14,26 @@ use crate::operator::{Operator, Running};
 const RESHARD: [&str; 4] = ["schema", "reshard", "64", "--yes"];
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: kills"]
 async fn keys_stay_in_order_while_relays_are_killed_and_a_handler_is_slow() {
     reshard_in_trouble(&["sqlite", "mysql-9.7"], "shard_lease", "per_key").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: kills"]
 async fn messages_that_fail_are_overtaken_and_no_others_while_relays_are_killed() {
     reshard_in_trouble(&["mariadb-10.11"], "shard_lease", "per_key_skip").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: kills"]
 async fn nothing_is_lost_behind_a_lock_while_relays_are_killed() {
     reshard_in_trouble(&["mariadb-11.8"], "lock_guarded", "none").await;
 }
 
 /// Writers at two nodes, by the library and by INSERT, and relays at two, while the command is killed and begun again at the third.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "long: clusters"]
 async fn keys_stay_in_order_on_a_cluster_whose_nodes_are_all_written_to() {
     for (name, url) in clusters() {
         match name.starts_with("galera") {
@@ -98,21 +98,18 @@ async fn trouble_at(name: String, url: Option<String>, strategy: &'static str, o
     let plan = Plan { lease, handling, ..Plan::at(&place.url(), strategy, order) };
     let mut orders = Orders::begin(place, plan).await;
     orders.until_one_is_slow().await;
-    let began = Instant::now();
     let command = operator.command(&RESHARD).stdout(Stdio::piped()).spawn().unwrap();
     for _ in 0..4 {
         tokio::time::sleep(Duration::from_millis(700)).await;
         orders.kill_a_relay().await;
     }
     let ended = tokio::task::spawn_blocking(|| command.wait_with_output().unwrap()).await.unwrap();
-    let (said, took) = (String::from_utf8(ended.stdout).unwrap(), began.elapsed());
+    let said = String::from_utf8(ended.stdout).unwrap();
     assert!(ended.status.success() && said.contains("all shards are open"), "{name}: {said}");
     // That of the slow handler, or of one of the relays that are gone.
     assert!(!leases_shards || said.contains("in hand"), "{name}: {said}");
     let handled = orders.end().await;
-    println!(
-        "{name}, {strategy}, order {order}: {handled} messages, 64 shards after {took:?}, four relays killed\n{said}"
-    );
+    println!("{name}, {strategy}, order {order}: {handled} messages, 64 shards, four relays killed\n{said}");
 }
 
 async fn reshard_on_nodes(name: &str, url: String) {
@@ -129,7 +126,6 @@ async fn reshard_on_nodes(name: &str, url: String) {
         ..Plan::at(&place.url(), "shard_lease", "per_key")
     };
     let orders = Orders::begin(place, plan).await;
-    let began = Instant::now();
     for wait in [150, 600] {
         let command = operator.command(&RESHARD).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut command = Running(command.unwrap());
@@ -138,8 +134,7 @@ async fn reshard_on_nodes(name: &str, url: String) {
         command.end();
     }
     let said = tokio::task::spawn_blocking(move || operator.run(&RESHARD).succeeded()).await.unwrap();
-    let took = began.elapsed();
     assert!(!said.contains("is gone"), "no relay was killed: {said}");
     let handled = orders.end().await;
-    println!("{name}: {handled} messages, 64 shards after {took:?}\n{said}");
+    println!("{name}: {handled} messages, 64 shards\n{said}");
 }
