@@ -54,7 +54,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     mishaps::add_to(suite, "memory", || Box::pin(async { in_memory() }));
     let sqlite = Urls::of(SeaOrmBackend::sqlite("preemptive_update"));
     add_databases(suite, "sqlite", |_| true, sqlite.clone());
-    suite.add_long("kills", |suite| processes::add_to(suite, "sqlite", &sqlite, Second::Somewhere));
+    suite.long("kills", |suite| processes::add_to(suite, "sqlite", &sqlite, Second::Somewhere));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let urls = Urls::of(SeaOrmBackend::server(server.name, &url, "preemptive_update"));
@@ -68,7 +68,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         }
         let second =
             if KILLED_IN_PAIRS.contains(&server.name) { Second::Everywhere } else { Second::Somewhere };
-        suite.add_long("kills", |suite| processes::add_to(suite, server.name, &urls, second));
+        suite.long("kills", |suite| processes::add_to(suite, server.name, &urls, second));
     }
 }
 
