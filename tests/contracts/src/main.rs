@@ -9,13 +9,13 @@
 //! | [`redelivery`] | settlements of messages that come again |
 #![forbid(unsafe_code)]
 
-mod conformance;
-mod everywhere;
-mod inventory;
-mod model;
-mod order;
-mod redelivery;
-mod scenarios;
+pub mod conformance;
+pub mod everywhere;
+pub mod inventory;
+pub mod model;
+pub mod order;
+pub mod redelivery;
+pub mod scenarios;
 
 use std::process::ExitCode;
 

@@ -7,9 +7,9 @@
 //! | [`upkeep`] | what a sweep takes away and what it must leave |
 #![forbid(unsafe_code)]
 
-mod failures;
-mod operating;
-mod upkeep;
+pub mod failures;
+pub mod operating;
+pub mod upkeep;
 
 use std::process::ExitCode;
 

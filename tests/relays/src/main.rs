@@ -11,13 +11,13 @@
 //! | [`producers`] | programs in other languages that write messages |
 #![forbid(unsafe_code)]
 
-mod budgets;
-mod claims;
-mod connections;
-mod guarded;
-mod producers;
-mod settlement;
-mod streams;
+pub mod budgets;
+pub mod claims;
+pub mod connections;
+pub mod guarded;
+pub mod producers;
+pub mod settlement;
+pub mod streams;
 
 use std::process::ExitCode;
 

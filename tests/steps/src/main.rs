@@ -8,10 +8,10 @@
 //! | [`mishaps`] | many of both at once, for as long as the command line says |
 #![forbid(unsafe_code)]
 
-mod inbox;
-mod mishaps;
-mod sagas;
-mod tcc;
+pub mod inbox;
+pub mod mishaps;
+pub mod sagas;
+pub mod tcc;
 
 use std::process::ExitCode;
 

@@ -52,8 +52,8 @@ impl Measured {
 
     async fn sent(&self) -> Vec<Command> {
         let mut sent = usize::MAX;
-        while sent != self.wire.commands.len() {
-            sent = self.wire.commands.len();
+        while sent != self.wire.commands.count() {
+            sent = self.wire.commands.count();
             tokio::time::sleep(Self::QUIET).await;
         }
         self.wire.commands.take()

@@ -163,6 +163,7 @@ impl SeaOrmBackend {
         })
     }
 
+    /// The URL of the database that its fixtures share.
     pub async fn shared_database(&self) -> Result<String, StoreError> {
         self.shared.get_or_try_init(|| self.fresh_database()).await.cloned()
     }
