@@ -1,56 +1,56 @@
 use std::{
     collections::HashSet,
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use claimstream_domain::MessageId;
 use claimstream_ports::LockingStrategy;
-use claimstream_testbed::eventually;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
 use uuid::Uuid;
 
-use super::load::{CONNECTIONS, Load};
+use super::load::{CONNECTIONS, LEASE, Load};
 use crate::{claims::locks::fresh_transactions, ids};
 
 impl Load {
-    /// Waits until no transaction is open and no connection is busy, in three looks in a row.
-    pub(super) async fn nothing_stays_open(&self, other: &DatabaseConnection) {
+    /// How many transactions and busy connections there are when there should be none any more.
+    pub(super) async fn open_after_a_while(&self, other: &DatabaseConnection) -> usize {
         let pools = [self.outbox.connection(), self.outbox.relay_connection()];
         let pools = pools.map(|pool| pool.get_mysql_connection_pool());
-        let calm = &AtomicUsize::new(0);
-        eventually("nothing is open", || async {
+        let (begun, mut calm) = (Instant::now(), 0);
+        loop {
             let busy: usize = pools.iter().map(|pool| pool.size() as usize - pool.num_idle()).sum();
             let open = fresh_transactions(other, OPEN).await.len();
-            let looks = if busy + open == 0 { calm.load(Ordering::SeqCst) + 1 } else { 0 };
-            calm.store(looks, Ordering::SeqCst);
-            looks == 3
-        })
-        .await;
+            calm = if busy + open == 0 { calm + 1 } else { 0 };
+            if calm == 3 || begun.elapsed() > PROMPTLY + Duration::from_secs(1) {
+                return busy + open;
+            }
+        }
     }
 
     /// How many connections cannot be used: to begin on, all at once, and to write on for others to see.
     pub(super) async fn dead_slots(&self, other: &DatabaseConnection) -> usize {
-        let begun = join_all((0..CONNECTIONS).map(|_| self.outbox.begin())).await;
-        let alive: Vec<_> = begun.into_iter().flatten().collect();
+        let begins = (0..CONNECTIONS).map(|_| tokio::time::timeout(PROMPTLY, self.outbox.begin()));
+        let begun = join_all(begins).await;
+        let alive: Vec<_> = begun.into_iter().flatten().flatten().collect();
         let dead = CONNECTIONS as usize - alive.len();
         for tx in alive {
             tx.rollback().await.expect("rollback");
         }
-        let request = self.request();
-        let claims = join_all((0..CONNECTIONS).map(|_| self.outbox.claim(&request))).await;
-        let failed = claims.into_iter().filter(|claimed| claimed.is_err()).count();
+        let claims = join_all((0..CONNECTIONS).map(|_| async {
+            tokio::time::timeout(PROMPTLY, self.outbox.claim(&self.request())).await.is_ok_and(|c| c.is_ok())
+        }));
+        let failed = claims.await.into_iter().filter(|claimed| !claimed).count();
         let written = join_all((0..4 * CONNECTIONS).map(|_| self.write())).await;
         let bodies = ids_in(other, "claimstream_message").await;
         dead + failed + written.iter().filter(|id| !bodies.contains(id)).count()
     }
 
-    /// Claims and settles all that is left as leases end: how many there were, and how many came.
+    /// Claims and settles all that is left when the last lease ends: how many there were, and how many came.
     pub(super) async fn drain(&self, other: &DatabaseConnection) -> (usize, usize) {
         let left = ids_in(other, "claimstream_queue").await;
-        let mut drained = HashSet::new();
-        while drained.len() < left.len() {
+        let (begun, mut drained) = (Instant::now(), HashSet::new());
+        while drained.len() < left.len() && begun.elapsed() < LEASE + 4 * PROMPTLY {
             let request = self.instance.request(100, Duration::from_secs(60));
             let claimed = self.outbox.claim(&request).await.expect("claim");
             for id in ids(&claimed) {
@@ -74,6 +74,8 @@ impl Load {
         known.acknowledged.iter().filter(|id| !bodies.contains(id) || !finished(id)).count()
     }
 }
+
+const PROMPTLY: Duration = Duration::from_secs(15);
 
 const OPEN: &str = "SELECT t.trx_id FROM information_schema.innodb_trx t \
                     JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \

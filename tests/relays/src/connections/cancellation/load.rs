@@ -36,7 +36,7 @@ pub(super) const DROPS_OF_EACH: usize = 700;
 
 pub(super) const CONNECTIONS: u32 = 8;
 
-const LEASE: Duration = Duration::from_secs(2);
+pub(super) const LEASE: Duration = Duration::from_secs(2);
 
 impl Load {
     pub(super) fn new(outbox: SeaOrmOutbox, queue: QueueName) -> Self {
