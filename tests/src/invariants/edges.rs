@@ -45,9 +45,8 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "app/outbox" | "app/notifications" | "app/publishing" => inner(&[DOMAIN, PORTS]),
         "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
-        "adapters/cli" | "tests" | "tests/bench" | "tests/browser" | "tests/criterion" | "tests/testbed" => {
-            Some(Allowed { ours: &[], outside: true, everything: true })
-        }
+        "adapters/cli" | "tests" | "tests/bench" | "tests/browser" | "tests/criterion" | "tests/fuzz"
+        | "tests/testbed" => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("adapters/") => {
             Some(Allowed { ours: &[DOMAIN, PORTS], outside: true, everything: false })
         }
