@@ -6,10 +6,15 @@ use std::{
 
 use claimstream_domain::{
     ClaimId, ClaimRequest, Claimed, Disposition, InstanceId, Lease, Locator, MessageId, NewMessage,
-    QueueName, Receipt, Renewed, Settled, Settlement, Timestamp, Verdict,
+    QueueName, Receipt, Renewed, Settled, Settlement, Timestamp,
 };
 
-use crate::sim::{Process, Sim};
+use crate::{
+    running::Running,
+    said::Said,
+    show::{kind, renewed_as, short, who},
+    sim::{Process, Sim},
+};
 
 /// What has become of every message, as an observer of all calls and handlers knows it; each promise is checked as it is due.
 pub(crate) struct Journal {
@@ -49,28 +54,6 @@ struct Entry {
 pub(crate) enum End {
     Done,
     Dead,
-}
-
-/// What a handler said, without its words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Said {
-    Ack,
-    Nack,
-    Postpone,
-    Bury,
-    Release,
-}
-
-impl Said {
-    pub(crate) fn of(verdict: &Verdict) -> Self {
-        match verdict {
-            Verdict::Ack { .. } => Self::Ack,
-            Verdict::Nack { .. } => Self::Nack,
-            Verdict::Postpone { .. } => Self::Postpone,
-            Verdict::Bury { .. } => Self::Bury,
-            Verdict::Release => Self::Release,
-        }
-    }
 }
 
 impl Journal {
@@ -269,6 +252,21 @@ impl Journal {
         Running { journal: Arc::clone(self), id, claim, process }
     }
 
+    pub(crate) fn said(&self, process: Process, id: MessageId, claim: ClaimId, said: Said) {
+        self.sim.trace(|| format!("{process:?} says {said:?} of {}", short(id)));
+        self.state().handled.insert((id, claim), Some(said));
+    }
+
+    /// A handler has left a message, with or without a verdict.
+    pub(crate) fn leaves(&self, process: Process, id: MessageId) {
+        let mut state = self.state();
+        if let Some(entry) = state.messages.get_mut(&id)
+            && let Some(at) = entry.running.iter().position(|running| *running == process)
+        {
+            entry.running.swap_remove(at);
+        }
+    }
+
     /// The claim of a message that was made last.
     pub(crate) fn newest_claim(&self, id: MessageId) -> Option<ClaimId> {
         let state = self.state();
@@ -326,68 +324,15 @@ impl State {
             begun: 0,
             running: Vec::new(),
         };
-        self.messages.entry(message.id).or_insert(entry);
+        // An id is new again when its message has ended.
+        if self.messages.get(&message.id).is_none_or(|known| known.end.is_some()) {
+            self.messages.insert(message.id, entry);
+        }
     }
 
     fn is_newest(&self, receipt: &Receipt) -> bool {
         let lease = self.messages.get(&receipt.message).and_then(|entry| entry.lease.as_ref());
         lease.is_some_and(|(claimed, _)| claimed.receipt.claim == receipt.claim)
-    }
-}
-
-/// A handler that is at a message, until it is dropped.
-pub(crate) struct Running {
-    journal: Arc<Journal>,
-    id: MessageId,
-    claim: ClaimId,
-    process: Process,
-}
-
-impl Running {
-    /// The handler gives its verdict.
-    pub(crate) fn says(&self, verdict: Verdict) -> Verdict {
-        let said = Said::of(&verdict);
-        self.journal.sim.trace(|| format!("{:?} says {said:?} of {}", self.process, short(self.id)));
-        self.journal.state().handled.insert((self.id, self.claim), Some(said));
-        verdict
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let mut state = self.journal.state();
-        if let Some(entry) = state.messages.get_mut(&self.id)
-            && let Some(at) = entry.running.iter().position(|process| *process == self.process)
-        {
-            entry.running.swap_remove(at);
-        }
-    }
-}
-
-/// A message by its number; ids of the simulator are small numbers.
-pub(crate) fn short(id: MessageId) -> String {
-    format!("message {}", id.uuid().as_u128() & 0xffff_ffff)
-}
-
-fn who(claim: ClaimId) -> String {
-    format!("claim {}", claim.uuid().as_u64_pair().1)
-}
-
-fn kind(disposition: &Disposition) -> &'static str {
-    match disposition {
-        Disposition::Done { .. } => "done",
-        Disposition::Retry { .. } => "retry",
-        Disposition::Postponed { .. } => "postponed",
-        Disposition::Dead { .. } => "dead",
-        Disposition::Returned => "returned",
-    }
-}
-
-fn renewed_as(renewed: &Renewed) -> &'static str {
-    match renewed {
-        Renewed::Extended(_) => "extended",
-        Renewed::Superseded => "superseded",
-        Renewed::Unknown => "unknown",
     }
 }
 

@@ -4,12 +4,16 @@
 //! seed decides the order in which tasks run and everything that goes wrong. The same seed is the same schedule.
 #![forbid(unsafe_code)]
 
+mod db;
 mod executor;
 mod journal;
 mod random;
 mod relays;
+mod running;
 mod sabotage;
+mod said;
 mod schedule;
+mod show;
 mod sim;
 mod store;
 mod timer;

@@ -23,10 +23,26 @@ pub enum Sabotage {
     AcksBeforeTheEnd,
     /// A message that is handled takes its verdict from another one of its batch.
     MixesVerdicts,
+    /// The ledger answers that a step is new, always.
+    BeginsAlwaysNew,
+    /// The ledger changes a step from any version and state.
+    AdvancesAnything,
+    /// The fingerprint of a step is not compared, so that any payload is a repeat.
+    KeepsNoFingerprint,
+    /// The step is committed before its effect, in a transaction of its own.
+    StepsWithoutEffect,
+    /// A commit whose outcome is unknown is called done.
+    GuessesCommits,
+    /// What calls off a step that was not taken leaves no row.
+    LeavesNoTombstone,
+    /// The check message of a saga or a TCC transaction is not enqueued.
+    EnqueuesNoCheck,
+    /// A participant that fails is called done.
+    GuessesParticipants,
 }
 
 impl Sabotage {
-    /// Every one, with the world that must find it.
+    /// Those that are known to be found, with the world that must find it.
     pub const ALL: &[(Self, World)] = &[
         (Self::SettlesForAnyClaim, World::Pipeline),
         (Self::AcceptsWhatIsLost, World::Pipeline),
@@ -38,5 +54,11 @@ impl Sabotage {
         (Self::ForgetsChildren, World::Pipeline),
         (Self::AcksBeforeTheEnd, World::Pipeline),
         (Self::MixesVerdicts, World::Batches),
+        (Self::BeginsAlwaysNew, World::Inbox),
+        (Self::KeepsNoFingerprint, World::Inbox),
+        (Self::StepsWithoutEffect, World::Inbox),
+        (Self::GuessesCommits, World::Inbox),
+        (Self::AdvancesAnything, World::Saga),
+        (Self::LeavesNoTombstone, World::Saga),
     ];
 }

@@ -56,6 +56,7 @@ pub(crate) struct State {
     pub(crate) dying: BTreeMap<Process, u32>,
     pub(crate) paused: BTreeSet<Process>,
     next_process: u32,
+    next_id: u64,
     /// By how much the store's clock is behind what has passed, while it stands.
     clock_stands: bool,
     is_calm: bool,
@@ -78,6 +79,7 @@ impl Sim {
             dying: BTreeMap::new(),
             paused: BTreeSet::new(),
             next_process: 1,
+            next_id: 0,
             clock_stands: false,
             is_calm: false,
             failure: None,
@@ -192,6 +194,13 @@ impl Sim {
         let mut state = self.state();
         state.next_process += 1;
         Process(state.next_process)
+    }
+
+    /// A number that no message of the schedule has.
+    pub(crate) fn next_id(&self) -> u64 {
+        let mut state = self.state();
+        state.next_id += 1;
+        state.next_id
     }
 
     /// Kills a process after so many more polls of its tasks.

@@ -43,13 +43,47 @@ impl FaultyStore {
     }
 }
 
-/// Makes a call of `name` over the network; `work` is what the server does.
+/// Makes a call of `name` over the network; `work` is what the server does, which goes on though its caller is gone.
 pub(crate) async fn call<T: Send + 'static>(
     sim: &Sim,
     name: &'static str,
     work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
 ) -> Result<T, StoreError> {
-    match course(sim) {
+    let (there, back) = match course(sim) {
+        Course::Detached(there, back) => (there, back),
+        other => return follow(sim, name, other, work).await,
+    };
+    sim.count(Mishap::Detached);
+    sim.trace(|| format!("{name} is on its way for {there:?}, and {back:?} back"));
+    let (answer, answered) = oneshot::channel();
+    let wire = sim.clone();
+    sim.spawn(Process::WIRE, async move {
+        wire.sleep(there).await;
+        let done = work.await;
+        wire.sleep(back).await;
+        let _ = answer.send(done);
+    });
+    answered.await.unwrap_or_else(|_| {
+        Err(StoreError::new(StoreErrorKind::Unavailable, name, "the connection has ended"))
+    })
+}
+
+/// Makes a call that ends with its caller, such as one within a transaction.
+pub(crate) async fn call_here<T>(
+    sim: &Sim,
+    name: &'static str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    follow(sim, name, course(sim), work).await
+}
+
+async fn follow<T>(
+    sim: &Sim,
+    name: &'static str,
+    course: Course,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match course {
         Course::Prompt => work.await,
         Course::Refused(kind) => {
             sim.count(Mishap::Refused);
@@ -62,28 +96,13 @@ pub(crate) async fn call<T: Send + 'static>(
             sim.trace(|| format!("the answer to {name} is lost, done: {done}"));
             Err(StoreError::new(StoreErrorKind::Unavailable, name, "the answer is lost"))
         }
-        Course::Slow(there, back) => {
+        Course::Slow(there, back) | Course::Detached(there, back) => {
             sim.count(Mishap::Slow);
             sim.trace(|| format!("{name} takes {there:?} there and {back:?} back"));
             sim.sleep(there).await;
             let answer = work.await;
             sim.sleep(back).await;
             answer
-        }
-        Course::Detached(there, back) => {
-            sim.count(Mishap::Detached);
-            sim.trace(|| format!("{name} is on its way for {there:?}, and {back:?} back"));
-            let (answer, answered) = oneshot::channel();
-            let wire = sim.clone();
-            sim.spawn(Process::WIRE, async move {
-                wire.sleep(there).await;
-                let done = work.await;
-                wire.sleep(back).await;
-                let _ = answer.send(done);
-            });
-            answered.await.unwrap_or_else(|_| {
-                Err(StoreError::new(StoreErrorKind::Unavailable, name, "the connection has ended"))
-            })
         }
     }
 }
@@ -132,7 +151,9 @@ impl LockingStrategy for FaultyStore {
 #[async_trait]
 impl Settlements for FaultyStore {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        settlements.iter().for_each(|settlement| self.journal.shows(&settlement.receipt));
+        // A claim that is lost while a renewal is under way goes back with the receipt from before; that is allowed here.
+        let shown = settlements.iter().filter(|settlement| settlement.disposition != Disposition::Returned);
+        shown.for_each(|settlement| self.journal.shows(&settlement.receipt));
         let (this, all) = (self.clone(), settlements.to_vec());
         if self.sim.has(Sabotage::GuessesSettlements) {
             let answer = call(&self.sim, "settle", async move { this.settle_here(all).await }).await;

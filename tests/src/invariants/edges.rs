@@ -45,7 +45,7 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "app/outbox" | "app/notifications" | "app/publishing" => inner(&[DOMAIN, PORTS]),
         "app/steps" => inner(&[DOMAIN, PORTS, OUTBOX]),
         "tests/models" => inner(&[DOMAIN]),
-        "adapters/cli" | "tests" | "tests/bench" | "tests/browser" | "tests/testbed" => {
+        "adapters/cli" | "tests" | "tests/bench" | "tests/browser" | "tests/simulator" | "tests/testbed" => {
             Some(Allowed { ours: &[], outside: true, everything: true })
         }
         _ if folder.starts_with("adapters/") => {

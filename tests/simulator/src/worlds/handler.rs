@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::{
     Scripted,
-    journal::{Journal, Running},
+    journal::Journal,
+    running::Running,
     sabotage::Sabotage,
     sim::{Process, Sim},
     store::LEASE,

@@ -1,6 +1,9 @@
 mod handler;
+mod inbox;
 mod pipeline;
+mod saga;
 mod stream;
+mod tcc;
 
 use std::{fmt, str::FromStr};
 
@@ -17,11 +20,18 @@ pub enum World {
     Pipeline,
     /// Pipelines that handle messages in batches.
     Batches,
+    /// Effects that happen once, however often their messages come.
+    Inbox,
+    /// Sagas over two databases.
+    Saga,
+    /// TCC transactions over two databases.
+    Tcc,
 }
 
 impl World {
     /// Every world.
-    pub const ALL: &[Self] = &[Self::Stream, Self::Pipeline, Self::Batches];
+    pub const ALL: &[Self] =
+        &[Self::Stream, Self::Pipeline, Self::Batches, Self::Inbox, Self::Saga, Self::Tcc];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -29,6 +39,9 @@ impl World {
             Self::Stream => "stream",
             Self::Pipeline => "pipeline",
             Self::Batches => "batches",
+            Self::Inbox => "inbox",
+            Self::Saga => "saga",
+            Self::Tcc => "tcc",
         }
     }
 
@@ -37,6 +50,9 @@ impl World {
             Self::Stream => Box::pin(stream::run(sim)),
             Self::Pipeline => Box::pin(pipeline::run(sim, false)),
             Self::Batches => Box::pin(pipeline::run(sim, true)),
+            Self::Inbox => Box::pin(inbox::run(sim)),
+            Self::Saga => Box::pin(saga::run(sim)),
+            Self::Tcc => Box::pin(tcc::run(sim)),
         }
     }
 }

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     Scripted,
-    journal::{Journal, Said},
+    journal::Journal,
     relays::{MAX_ATTEMPTS, Relays, config, operate},
+    said::Said,
     sim::{Process, Sim},
     store::{FaultyStore, LEASE},
     timer::ProcessTimer,
