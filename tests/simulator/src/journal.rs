@@ -1,0 +1,342 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use claimstream_domain::{
+    ClaimId, ClaimRequest, Claimed, Disposition, InstanceId, Lease, Locator, MessageId, NewMessage,
+    QueueName, Receipt, Renewed, Settled, Settlement, Timestamp,
+};
+
+use crate::{
+    running::Running,
+    said::Said,
+    show::{kind, renewed_as, short, who},
+    sim::{Process, Sim},
+};
+
+/// What has become of every message, as an observer of all calls and handlers knows it; each promise is checked as it is due.
+pub(crate) struct Journal {
+    sim: Sim,
+    max_attempts: u32,
+    /// Whether a handler is stopped when it loses its message, so that no two are ever at one.
+    is_exclusive: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    messages: BTreeMap<MessageId, Entry>,
+    /// The verdict on each claim that was handed to a handler, once there is one.
+    handled: BTreeMap<(MessageId, ClaimId), Option<Said>>,
+    /// The claims that were ended by settlements.
+    accepted: BTreeSet<(MessageId, ClaimId)>,
+    /// The locators that a receipt of each claim may show.
+    locators: BTreeMap<(MessageId, ClaimId), Vec<Locator>>,
+}
+
+/// One message.
+struct Entry {
+    queue: QueueName,
+    attempts: u32,
+    /// How many attempts may still be taken back, because a release came too late.
+    late: u32,
+    lease: Option<(Claimed, Timestamp)>,
+    end: Option<End>,
+    /// How often a handler has begun with it, and which ones are at it.
+    begun: u32,
+    running: Vec<Process>,
+}
+
+/// How a message ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Done,
+    Dead,
+}
+
+impl Journal {
+    pub(crate) fn new(sim: &Sim, max_attempts: u32, is_exclusive: bool) -> Arc<Self> {
+        Arc::new(Self { sim: sim.clone(), max_attempts, is_exclusive, state: Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message that is in the store now.
+    pub(crate) fn enqueued(&self, message: &NewMessage) {
+        self.state().insert(message);
+    }
+
+    /// A dead letter lives again.
+    pub(crate) fn revived(&self, queue: &QueueName) {
+        for entry in self.state().messages.values_mut() {
+            if entry.end == Some(End::Dead) && entry.queue == *queue {
+                (entry.end, entry.attempts, entry.late, entry.begun) = (None, 0, 0, 0);
+            }
+        }
+    }
+
+    pub(crate) fn claimed(&self, request: &ClaimRequest, all: &[Claimed]) {
+        let now = self.sim.store_now();
+        let mut state = self.state();
+        for claimed in all {
+            let id = claimed.message.id;
+            self.sim.trace(|| {
+                format!(
+                    "claimed {}, attempt {}, for {}",
+                    short(id),
+                    claimed.attempt,
+                    who(claimed.receipt.claim)
+                )
+            });
+            let Some(entry) = state.messages.get_mut(&id) else {
+                return self.sim.fail(format!("{} was handed out and never enqueued", short(id)));
+            };
+            if let Some(end) = entry.end {
+                self.sim.fail(format!("{} was handed out after its end: {end:?}", short(id)));
+            }
+            if entry.lease.as_ref().is_some_and(|(_, until)| *until > now) {
+                self.sim.fail(format!("{} was handed out while it is leased", short(id)));
+            }
+            entry.attempts += 1;
+            let allowed = entry.attempts.saturating_sub(entry.late)..=entry.attempts;
+            if !allowed.contains(&claimed.attempt) {
+                self.sim.fail(format!("{}: attempt {} is none of {allowed:?}", short(id), claimed.attempt));
+            }
+            entry.late = entry.late.saturating_sub(entry.attempts.saturating_sub(claimed.attempt));
+            entry.attempts = claimed.attempt;
+            entry.lease = Some((claimed.clone(), later(now, request.lease.duration())));
+            let shown = vec![claimed.receipt.locator];
+            state.locators.insert((id, claimed.receipt.claim), shown);
+        }
+    }
+
+    /// A receipt is shown by a relay, in a call that is about to be sent.
+    pub(crate) fn shows(&self, receipt: &Receipt) {
+        let state = self.state();
+        let known = state.locators.get(&(receipt.message, receipt.claim));
+        if !known.is_some_and(|known| known.contains(&receipt.locator)) {
+            self.sim.fail(format!(
+                "{}: a receipt was shown that another one has replaced",
+                short(receipt.message)
+            ));
+        }
+    }
+
+    pub(crate) fn renewed(&self, receipts: &[Receipt], lease: Lease, answers: &[Renewed]) {
+        let until = later(self.sim.store_now(), lease.duration());
+        let mut state = self.state();
+        for (receipt, renewed) in receipts.iter().zip(answers) {
+            let (id, is_newest) = (receipt.message, state.is_newest(receipt));
+            self.sim.trace(|| {
+                format!("renewed {} for {}: {}", short(id), who(receipt.claim), renewed_as(renewed))
+            });
+            match renewed {
+                Renewed::Extended(new) => {
+                    self.sim
+                        .require(is_newest, || format!("{} was renewed for a claim that is lost", short(id)));
+                    if let Some((_, end)) = state.messages.get_mut(&id).and_then(|entry| entry.lease.as_mut())
+                    {
+                        *end = until;
+                    }
+                    state.locators.entry((id, new.claim)).or_default().push(new.locator);
+                }
+                Renewed::Superseded => {
+                    self.sim
+                        .require(!is_newest, || format!("{}: the newest claim was not renewed", short(id)));
+                }
+                Renewed::Unknown => {}
+            }
+        }
+    }
+
+    /// The answers to a renewal have reached the relay, so that the receipts before are replaced.
+    pub(crate) fn replaced(&self, answers: &[Renewed]) {
+        let mut state = self.state();
+        for renewed in answers {
+            if let Renewed::Extended(new) = renewed {
+                state.locators.insert((new.message, new.claim), vec![new.locator]);
+            }
+        }
+    }
+
+    pub(crate) fn settled(&self, settlement: &Settlement, answer: Settled) {
+        let Settlement { receipt, disposition } = settlement;
+        let (id, mut guard) = (receipt.message, self.state());
+        let state = &mut *guard;
+        let (is_newest, handled) =
+            (state.is_newest(receipt), state.handled.get(&(id, receipt.claim)).copied());
+        self.sim.trace(|| {
+            format!("settled {} for {}: {} is {answer:?}", short(id), who(receipt.claim), kind(disposition))
+        });
+        let Some(entry) = state.messages.get_mut(&id) else {
+            return self.sim.fail(format!("{} was settled and never enqueued", short(id)));
+        };
+        match answer {
+            Settled::Accepted => {
+                if !is_newest {
+                    return self.sim.fail(format!("{}: a claim that is lost was settled", short(id)));
+                }
+                let attempt = entry.attempts;
+                entry.lease = None;
+                let is_first = state.accepted.insert((id, receipt.claim));
+                self.sim.require(is_first, || format!("{}: a claim was settled twice", short(id)));
+                match disposition {
+                    Disposition::Done { .. } => entry.end = Some(End::Done),
+                    Disposition::Dead { .. } => entry.end = Some(End::Dead),
+                    Disposition::Retry { .. } => {}
+                    Disposition::Postponed { .. } | Disposition::Returned => entry.attempts -= 1,
+                }
+                if !self.may_settle(disposition, handled, attempt) {
+                    let kind = kind(disposition);
+                    self.sim.fail(format!(
+                        "{}: {kind} of attempt {attempt}, but the handler said {handled:?}",
+                        short(id)
+                    ));
+                }
+                if matches!(disposition, Disposition::Dead { .. }) {
+                    let is_excused = handled == Some(Some(Said::Bury)) || entry.begun >= self.max_attempts;
+                    let holds = is_excused || !self.sim.weather_at_first().counts_only_failures();
+                    self.sim.require(holds, || {
+                        format!("{} is dead and was begun {} times", short(id), entry.begun)
+                    });
+                }
+            }
+            Settled::Superseded => {
+                self.sim.require(!is_newest, || format!("{}: the newest claim was refused", short(id)));
+                entry.late += u32::from(*disposition == Disposition::Returned);
+            }
+            Settled::Unknown => {}
+        }
+        if answer == Settled::Accepted {
+            disposition.emitted().iter().for_each(|child| state.insert(child));
+        }
+    }
+
+    /// Whether a claim may end so, after what its handler said: `None` without a handler, `Some(None)` without a verdict.
+    fn may_settle(&self, disposition: &Disposition, handled: Option<Option<Said>>, attempt: u32) -> bool {
+        let has_failed = matches!(handled, Some(None | Some(Said::Nack)));
+        match disposition {
+            Disposition::Done { .. } => handled == Some(Some(Said::Ack)),
+            Disposition::Retry { .. } => has_failed,
+            Disposition::Postponed { .. } => handled == Some(Some(Said::Postpone)),
+            Disposition::Dead { .. } => {
+                handled == Some(Some(Said::Bury))
+                    || has_failed && attempt >= self.max_attempts
+                    || attempt > self.max_attempts
+            }
+            Disposition::Returned => matches!(handled, None | Some(None | Some(Said::Release))),
+        }
+    }
+
+    /// A handler begins with a message; what it answers has to be kept while the handler is at it.
+    pub(crate) fn begins(self: &Arc<Self>, process: Process, claimed: &Claimed) -> Running {
+        let (id, claim) = (claimed.message.id, claimed.receipt.claim);
+        self.sim.trace(|| format!("{process:?} begins with {}, attempt {}", short(id), claimed.attempt));
+        let mut state = self.state();
+        state.handled.insert((id, claim), None);
+        if let Some(entry) = state.messages.get_mut(&id) {
+            let is_shared =
+                self.is_exclusive && !entry.running.is_empty() && self.sim.weather_at_first().keeps_leases();
+            entry.begun += 1;
+            entry.running.push(process);
+            self.sim.require(!is_shared, || format!("two handlers are at {}", short(id)));
+            let most = self.max_attempts;
+            self.sim.require(claimed.attempt <= most, || {
+                format!("{} is begun for the {}th time", short(id), claimed.attempt)
+            });
+        }
+        Running { journal: Arc::clone(self), id, claim, process }
+    }
+
+    pub(crate) fn said(&self, process: Process, id: MessageId, claim: ClaimId, said: Said) {
+        self.sim.trace(|| format!("{process:?} says {said:?} of {}", short(id)));
+        self.state().handled.insert((id, claim), Some(said));
+    }
+
+    /// A handler has left a message, with or without a verdict.
+    pub(crate) fn leaves(&self, process: Process, id: MessageId) {
+        let mut state = self.state();
+        if let Some(entry) = state.messages.get_mut(&id)
+            && let Some(at) = entry.running.iter().position(|running| *running == process)
+        {
+            entry.running.swap_remove(at);
+        }
+    }
+
+    /// The claim of a message that was made last.
+    pub(crate) fn newest_claim(&self, id: MessageId) -> Option<ClaimId> {
+        let state = self.state();
+        state.messages.get(&id)?.lease.as_ref().map(|(claimed, _)| claimed.receipt.claim)
+    }
+
+    /// A message that is leased now.
+    pub(crate) fn any_leased(&self) -> Option<Claimed> {
+        let now = self.sim.store_now();
+        let state = self.state();
+        let leases = state.messages.values().filter_map(|entry| entry.lease.as_ref());
+        leases.filter(|(_, until)| *until > now).map(|(claimed, _)| claimed.clone()).next()
+    }
+
+    /// How many claims of an instance were ended by settlements.
+    pub(crate) fn accepted(&self, instance: InstanceId) -> u64 {
+        self.state().accepted.iter().filter(|(_, claim)| claim.instance() == instance).count() as u64
+    }
+
+    /// Whether the store has accepted a settlement of this claim.
+    pub(crate) fn has_accepted(&self, receipt: &Receipt) -> bool {
+        self.state().accepted.contains(&(receipt.message, receipt.claim))
+    }
+
+    /// How many messages of a queue there have been.
+    pub(crate) fn count(&self, queue: &QueueName) -> u64 {
+        self.state().messages.values().filter(|entry| entry.queue == *queue).count() as u64
+    }
+
+    /// How a message ended.
+    pub(crate) fn end(&self, id: MessageId) -> Option<End> {
+        self.state().messages.get(&id)?.end
+    }
+
+    /// How many messages of a queue have ended so.
+    pub(crate) fn ended(&self, queue: &QueueName, end: End) -> u64 {
+        let state = self.state();
+        state.messages.values().filter(|entry| entry.queue == *queue && entry.end == Some(end)).count() as u64
+    }
+
+    /// Whether every message of a queue has ended.
+    pub(crate) fn all_ended(&self, queue: &QueueName) -> bool {
+        self.state().messages.values().all(|entry| entry.queue != *queue || entry.end.is_some())
+    }
+}
+
+impl State {
+    fn insert(&mut self, message: &NewMessage) {
+        let entry = Entry {
+            queue: message.queue.clone(),
+            attempts: 0,
+            late: 0,
+            lease: None,
+            end: None,
+            begun: 0,
+            running: Vec::new(),
+        };
+        // An id is new again when its message has ended.
+        if self.messages.get(&message.id).is_none_or(|known| known.end.is_some()) {
+            self.messages.insert(message.id, entry);
+        }
+    }
+
+    fn is_newest(&self, receipt: &Receipt) -> bool {
+        let lease = self.messages.get(&receipt.message).and_then(|entry| entry.lease.as_ref());
+        lease.is_some_and(|(claimed, _)| claimed.receipt.claim == receipt.claim)
+    }
+}
+
+fn later(moment: Timestamp, by: Duration) -> Timestamp {
+    let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(moment.as_micros().saturating_add(micros)).unwrap_or(Timestamp::MAX)
+}
