@@ -1,7 +1,7 @@
 //! Statements of the adapter with values in them, for the tests that explain them and for the bench.
 
 use claimstream_sea_orm::{Dialect, statements};
-use sea_orm::{DbBackend, Statement, Value};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, Value};
 use uuid::Uuid;
 
 /// Values for a statement's `:name`s; the last of a name counts, and more than one is a list.
@@ -51,4 +51,18 @@ pub fn bind(text: &str, args: &Args) -> Statement {
 /// An id as the columns have it.
 pub fn bytes(id: Uuid) -> Value {
     Value::Bytes(Some(id.as_bytes().to_vec()))
+}
+
+/// The rows that a statement finds.
+pub async fn rows(on: &impl ConnectionTrait, statement: Statement) -> Vec<QueryResult> {
+    let sql = statement.sql.clone();
+    on.query_all_raw(statement).await.unwrap_or_else(|e| panic!("{e}: {sql}"))
+}
+
+/// A column as text, whose type differs between servers; empty for NULL.
+pub fn text(row: &QueryResult, column: &str) -> String {
+    let text = row.try_get::<Option<String>>("", column);
+    let bytes = || row.try_get::<Option<Vec<u8>>>("", column).expect("a text");
+    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    text.unwrap_or_else(|_| bytes().map(lossy)).unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use claimstream_http::{
     Stores,
 };
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{StoreError, notification::SubmitRequests};
+use claimstream_ports::{StoreError, mock::HandTimer, notification::SubmitRequests};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
 
@@ -97,7 +97,8 @@ fn service() -> Service {
         template_check: None,
         templates: None,
     };
-    let service = Service::without_tokens(stores, Limits::default()).with_receipts(providers());
+    let service = Service::without_tokens(stores, Arc::new(HandTimer::default()), Limits::default())
+        .with_receipts(providers());
     let service = service.with_unsubscribe_links(UnsubscribeKeys::new([&[7; 32][..]]).expect("keys"));
     service.with_inbox_keys(InboxKeys::new([&[8; 32][..]]).expect("keys"))
 }

@@ -26,7 +26,8 @@ use claimstream_tokio::TokioTimer;
 use uuid::Uuid;
 
 use super::{Place, Setup, keep};
-use crate::{Suite, claims::locks::somebody_waits};
+use crate::Suite;
+use claimstream_testbed::statement_waits;
 
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
@@ -109,7 +110,7 @@ async fn leaves_what_changes_meanwhile(setup: Setup) {
     let mut purge = tokio::spawn(async move { outbox.purge_steps().await });
     let waits = match setup.outbox.dialect() {
         Dialect::MySql => {
-            somebody_waits(&setup.outbox).await;
+            statement_waits(&setup.outbox).await;
             !purge.is_finished()
         }
         // Nothing tells of a wait for the file.

@@ -11,7 +11,8 @@ use super::{
     client::{Answer, Call, Client, connect},
     taken_keys::{a_key_or_an_id_that_is_taken_writes_nothing, a_key_that_is_taken_says_whose_it_is},
 };
-use crate::{Suite, backend::SeaOrmBackend, claims::locks::somebody_waits};
+use crate::{Suite, backend::SeaOrmBackend};
+use claimstream_testbed::statement_waits;
 
 pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend) {
     macro_rules! trials {
@@ -259,7 +260,7 @@ async fn a_deadlock_is_said_by_its_name(backend: &SeaOrmBackend) {
     unique("a").on(&client.db).await.expect("a call");
     unique("b").on(&other).await.expect("a call");
     let (one, two) = futures::join!(unique("b").on(&client.db), async {
-        somebody_waits(&client.shop.outbox).await;
+        statement_waits(&client.shop.outbox).await;
         let ended = unique("a").on(&other).await;
         if ended.is_ok() {
             other.execute_unprepared("ROLLBACK").await.expect("rollback");

@@ -4,7 +4,8 @@ use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use super::client::{Answer, Call, Client, connect};
-use crate::{backend::SeaOrmBackend, claims::locks::somebody_waits};
+use crate::backend::SeaOrmBackend;
+use claimstream_testbed::statement_waits;
 
 pub(super) async fn a_key_or_an_id_that_is_taken_writes_nothing(backend: &SeaOrmBackend) {
     let client = Client::of(backend).await;
@@ -44,7 +45,7 @@ pub(super) async fn a_key_that_is_taken_says_whose_it_is(backend: &SeaOrmBackend
     client.run("BEGIN").await;
     client.run("INSERT INTO orders VALUES (1)").await;
     let (waited, ()) = futures::join!(unique().on(&client.db), async {
-        somebody_waits(&client.shop.outbox).await;
+        statement_waits(&client.shop.outbox).await;
         other.execute_unprepared("COMMIT").await.expect("commit");
     });
     assert_eq!(waited.expect("a call"), taken);

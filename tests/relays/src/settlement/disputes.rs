@@ -12,9 +12,8 @@ use claimstream_ports::StoreErrorKind;
 use claimstream_sea_orm::{Dialect, FrozenClock, SeaOrmOutbox, Strategy};
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 
-use crate::{
-    Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend, claims::locks::somebody_waits,
-};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
+use claimstream_testbed::statement_waits;
 
 /// Adds the disputes on SQLite and on every server that is here, with each strategy that writes messages.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -203,7 +202,7 @@ async fn has_an_unknown_outcome(backend: SeaOrmBackend) {
     assert_eq!(other.execute_raw(removal(&claimed[1].receipt)).await.expect("a removal").rows_affected(), 1);
     let (ours, batch) = (setup.ours.clone(), done(&claimed));
     let settling = tokio::spawn(async move { ours.ports.settlements.settle(&batch).await });
-    somebody_waits(&setup.store).await;
+    statement_waits(&setup.store).await;
     setup.clock.advance(2 * LEASE);
     other.commit().await.expect("commit");
     let answer: Result<Vec<Settled>, _> = settling.await.expect("an answer");

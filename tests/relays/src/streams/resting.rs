@@ -8,7 +8,8 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait};
 use tokio::time::timeout;
 
-use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend, claims::locks::somebody_waits};
+use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
+use claimstream_testbed::statement_waits;
 
 /// Adds the trial on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -66,7 +67,7 @@ async fn is_seen_to_wait(store: &SeaOrmOutbox, instance: &Instance) -> bool {
     let other = store.connection().begin().await.expect("begin");
     let lock = Statement::from_string(DbBackend::MySql, "SELECT fence FROM claimstream_lease FOR UPDATE");
     other.query_all_raw(lock).await.expect("the lease");
-    if timeout(LOCK_WAIT, somebody_waits(store)).await.is_err() {
+    if timeout(LOCK_WAIT, statement_waits(store)).await.is_err() {
         return false;
     }
     let mut rest = instance.ports.claiming.release_read_ahead(instance.queue());

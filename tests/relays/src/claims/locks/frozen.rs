@@ -16,9 +16,9 @@ use super::{
     place::Place,
     rows::{args, instance, rows},
     setup::Setup,
-    waiting::somebody_waits,
 };
 use crate::{Fixture, LEASE, Suite, backend::SeaOrmBackend, fixture::Wire, statement::bind};
+use claimstream_testbed::statement_waits;
 
 /// Adds them where shards are leased.
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -149,7 +149,7 @@ impl Place {
             tokio::spawn(async move { outbox.settle(&[settlement]).await })
         });
         let stuck: Vec<_> = stuck.collect();
-        somebody_waits(&beside).await;
+        statement_waits(&beside).await;
         let b = instance(2, &outbox, &free);
         for _ in 0..10 {
             let taken = outbox.claim(&b.request(10, LEASE)).await.expect("a claim");

@@ -6,12 +6,12 @@ use super::{
     place::{BATCH, Place},
     rows::{args, id, instance, now_micros, rows, run},
     setup::Setup,
-    waiting::somebody_waits,
 };
 use crate::{
     LEASE, Suite, ids,
     statement::{Args, bind, bytes, sql, sql_of_shards},
 };
+use claimstream_testbed::statement_waits;
 
 /// Adds what is said about locks where shards are leased.
 pub(super) fn add_to(suite: &mut Suite, place: Place) {
@@ -109,7 +109,7 @@ impl Place {
         assert_eq!(rows(&open, ask("SELECT fence FROM claimstream_lease FOR UPDATE")).await.len(), 1);
         let (claimer, request) = (shard.claimer.clone(), shard.claimer.request(3, LEASE));
         let broken = tokio::spawn(async move { claimer.ports.claiming.claim(&request).await });
-        let waiting = somebody_waits(&setup.a).await;
+        let waiting = statement_waits(&setup.a).await;
         rows(setup.a.connection(), ask(&format!("KILL CONNECTION {waiting}"))).await;
         let answer = broken.await.expect("an answer");
         assert!(answer.is_err(), "a claim whose connection broke was answered with {answer:?}");

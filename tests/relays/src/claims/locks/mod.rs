@@ -10,10 +10,8 @@ mod rows;
 mod settle;
 mod setup;
 mod transactions;
-mod waiting;
 
 pub(crate) use transactions::fresh_transactions;
-pub(crate) use waiting::somebody_waits;
 
 use place::Place;
 

@@ -12,9 +12,9 @@ use super::{
     place::Place,
     rows::{args, instance, rows},
     setup::Setup,
-    waiting::somebody_waits,
 };
 use crate::{Fixture, Instance, LEASE, Suite, backend::SeaOrmBackend, statement::bind, suite::RUNTIME};
+use claimstream_testbed::statement_waits;
 
 /// On SQLite each wait is five seconds long; this is for one call, with some time to spare.
 const LONG: Duration = Duration::from_secs(20);
@@ -94,7 +94,7 @@ async fn settle_beside(setup: &Setup, by: &Instance, claimed: &[Claimed]) -> Vec
         let (of, settlement) = (by.clone(), done(claimed));
         let settled = tokio::spawn(async move { of.ports.settlements.settle(&[settlement]).await });
         tokio::select! {
-            _ = somebody_waits(&setup.b) => {}
+            _ = statement_waits(&setup.b) => {}
             () = eventually("an answer", || async { settled.is_finished() }) => {}
         }
         open.rollback().await.expect("rollback");

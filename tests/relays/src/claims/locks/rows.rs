@@ -4,6 +4,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, QueryResult, Statement, Value};
 use uuid::Uuid;
 
+pub(super) use crate::statement::{rows, text};
 use crate::{
     Instance, Ports,
     statement::{Args, bytes},
@@ -31,18 +32,6 @@ pub(super) fn now_micros() -> i64 {
 pub(super) fn id(row: &QueryResult) -> MessageId {
     let bytes: Vec<u8> = row.try_get_by_index(0).expect("an id");
     MessageId::new(Uuid::from_slice(&bytes).expect("sixteen bytes"))
-}
-
-pub(super) fn text(row: &QueryResult, column: &str) -> String {
-    let text = row.try_get::<Option<String>>("", column);
-    let bytes = || row.try_get::<Option<Vec<u8>>>("", column).expect("a text");
-    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    text.unwrap_or_else(|_| bytes().map(lossy)).unwrap_or_default()
-}
-
-pub(super) async fn rows(on: &impl ConnectionTrait, statement: Statement) -> Vec<QueryResult> {
-    let sql = statement.sql.clone();
-    on.query_all_raw(statement).await.unwrap_or_else(|e| panic!("{e}: {sql}"))
 }
 
 pub(super) async fn run(on: &DatabaseTransaction, statement: Statement) -> u64 {

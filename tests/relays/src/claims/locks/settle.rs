@@ -6,12 +6,12 @@ use super::{
     place::Place,
     rows::{args, instance, message, rows},
     setup::Setup,
-    waiting::somebody_waits,
 };
 use crate::{
     Fixture, Instance, LEASE, Suite,
     statement::{Args, bytes, sql},
 };
+use claimstream_testbed::statement_waits;
 
 /// Adds what is said about the locks of settlements and renewals.
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
@@ -53,7 +53,7 @@ impl Claims {
         let holder = setup.a.connection().begin().await.expect("begin");
         assert_eq!(rows(&holder, sql("settle/find", &of(&first))).await.len(), 1);
         let waiting = write(claimer, [last.clone(), first]);
-        somebody_waits(&setup.a).await;
+        statement_waits(&setup.a).await;
         let mut at_once = sql("settle/find", &of(&last));
         at_once.sql += " NOWAIT";
         assert_eq!(rows(setup.a.connection(), at_once).await.len(), 1);

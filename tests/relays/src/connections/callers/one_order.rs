@@ -8,7 +8,8 @@ use claimstream_domain::{
 use claimstream_ports::notification::SubmitRequests;
 
 use super::setup::Setup;
-use crate::{claims::locks::somebody_waits, fixture::mail_to};
+use crate::fixture::mail_to;
+use claimstream_testbed::statement_waits;
 
 /// Two calls with the same keys in orders of their own would wait for each other, and one would lose its whole transaction.
 pub(super) async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
@@ -33,7 +34,7 @@ pub(super) async fn a_submission_that_waits_has_taken_nothing_that_comes_after(s
     assert_eq!(held, [Submitted::New]);
     let (outbox, call) = (setup.outbox.clone(), [second.clone(), first]);
     let waiting = tokio::spawn(async move { outbox.submit_now(&call).await });
-    somebody_waits(&setup.outbox).await;
+    statement_waits(&setup.outbox).await;
     let beside = setup.outbox.submit_now(std::slice::from_ref(&second)).await;
     assert_eq!(beside.expect("nobody holds the second"), [Submitted::New]);
     holder.rollback().await.expect("roll back");

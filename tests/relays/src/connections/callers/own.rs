@@ -11,7 +11,8 @@ use super::{
     ended::{Tables, refused},
     setup::{Setup, depth},
 };
-use crate::{claims::locks::somebody_waits, fixture::Wire};
+use crate::fixture::Wire;
+use claimstream_testbed::statement_waits;
 
 /// What was written in it exists exactly if it was committed.
 pub(super) async fn an_own_transaction_is_kept_whole_or_not_at_all(setup: &Setup) {
@@ -106,7 +107,7 @@ pub(super) async fn an_own_transaction_that_was_cut_short_is_not_committed(setup
     let slow = tx.execute_unprepared("INSERT INTO orders SELECT 1 + 0 * SLEEP(300)");
     let id = tokio::select! {
         _ = slow => panic!("it did not sleep"),
-        id = somebody_waits(&setup.outbox) => id,
+        id = statement_waits(&setup.outbox) => id,
     };
     setup.plain.execute_unprepared(&format!("KILL {id}")).await.expect("an end of its sleep");
     refused(tx.commit().await);
