@@ -20,7 +20,7 @@ pub(crate) fn add_to(suite: &mut Suite, whole: impl Fn() -> Suite + Clone + Send
     add(suite, "every_need_is_had_and_every_case_runs_somewhere", move || covered().coverage().gaps());
     add(suite, "every_clause_and_scenario_is_listed", unlisted_everywhere);
     suite.add_trial("inventory::finds_a_store_that_is_not_named_and_trials_that_are_not_there", || {
-        let readme = "It has more than 1,200 trials.\nsqlite: auto, shard_lease\n";
+        let readme = "It has more than 1,200 tests.\nsqlite: auto, shard_lease\n";
         let inventory = ["sqlite: auto, shard_lease".to_owned()];
         assert!(not_named(readme, &inventory, 1_201).is_empty());
         assert_eq!(not_named(readme, &inventory, 1_200).len(), 1);
@@ -46,14 +46,16 @@ fn add(suite: &mut Suite, name: &str, rule: impl FnOnce() -> Vec<String> + Send 
     });
 }
 
-/// The README has a line for each store with its strategies, and promises no more trials than there are.
-fn not_named(readme: &str, inventory: &[String], trials: usize) -> Vec<String> {
+/// The README has a line for each store with its strategies, and promises no more tests than there are.
+fn not_named(readme: &str, inventory: &[String], tests: usize) -> Vec<String> {
     let missing = inventory.iter().filter(|line| !readme.lines().any(|shown| shown == *line));
     let mut complaints: Vec<_> = missing.map(|line| format!("README.md: the suite runs {line}")).collect();
-    let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" trials"));
+    let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" tests"));
     match promised.map(|(count, _)| count.replace(',', "").parse::<usize>()) {
-        Some(Ok(promised)) if promised < trials => {}
-        told => complaints.push(format!("README.md: there are {trials} trials, and it says {told:?}")),
+        Some(Ok(promised)) if promised < tests => {}
+        told => {
+            complaints.push(format!("README.md: there are {tests} tests of contracts, and it says {told:?}"))
+        }
     }
     complaints
 }

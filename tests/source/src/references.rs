@@ -7,7 +7,7 @@ pub(super) fn exist(tree: &Tree) -> Vec<String> {
     let documents = documents(tree);
     let sources: Vec<_> = ["tests", "app", "adapters", "domain", "examples"]
         .iter()
-        .flat_map(|folder| tree.files(folder, ".rs", 10))
+        .flat_map(|folder| tree.files(folder, ".rs", 5))
         .collect();
     let references: usize = documents.iter().map(|document| quoted(&document.text, is_path).len()).sum();
     assert!(references >= 40, "the documents name only {references} files of tests");

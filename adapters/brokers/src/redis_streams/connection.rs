@@ -1,4 +1,4 @@
-use std::{future::Future, io, sync::Arc};
+use std::{future::Future, io, sync::Arc, time::Duration};
 
 use claimstream_ports::Timer;
 use redis::{
@@ -6,10 +6,10 @@ use redis::{
     aio::{ConnectionLike, MultiplexedConnection},
 };
 
-use super::{RedisStreamsPlace, RedisStreamsPublisher};
+use super::RedisStreamsPlace;
 use crate::deadline::Deadline;
 
-/// A connection to Redis that is made within [`RedisStreamsPublisher::PATIENCE`], as is each answer on it.
+/// A connection to Redis that is made within [`Connection::LIMIT`], as is each answer on it.
 ///
 /// The limits are of the place's timer, and the client, whose clock is tokio's, has none.
 #[derive(Clone)]
@@ -19,6 +19,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// How long a connection may take, and the answer to a call.
+    pub(super) const LIMIT: Duration = Duration::from_secs(5);
+
     pub(super) async fn to(place: &RedisStreamsPlace) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let client = Client::open(place.info.clone())?;
@@ -30,7 +33,7 @@ impl Connection {
 
 /// Silence is an error as the client itself makes it.
 async fn in_time<T>(timer: &Arc<dyn Timer>, work: impl Future<Output = RedisResult<T>>) -> RedisResult<T> {
-    let deadline = Deadline::after(RedisStreamsPublisher::PATIENCE, timer);
+    let deadline = Deadline::after(Connection::LIMIT, timer);
     let done = deadline.within(work).await;
     done.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
 }

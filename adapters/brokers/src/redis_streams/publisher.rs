@@ -52,7 +52,7 @@ struct Connected {
 
 impl RedisStreamsPublisher {
     /// How long a connection may take, and the answer to a call.
-    pub const PATIENCE: Duration = Duration::from_secs(5);
+    pub const PATIENCE: Duration = Connection::LIMIT;
     /// What `proto-max-bulk-len` is unless somebody has set it, in bytes.
     const USUALLY_LARGEST: usize = 512 * 1024 * 1024;
 

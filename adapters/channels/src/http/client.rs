@@ -13,7 +13,7 @@ use claimstream_domain::{
 use claimstream_ports::{Timer, notification::DeliveryError};
 use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
 
-use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after};
+use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after, root};
 use crate::{deadline::Deadline, tokio_timer::TokioTimer};
 
 /// Sends requests, and says of every failure what it means. It follows no redirect.
@@ -130,15 +130,6 @@ fn refused(error: &reqwest::Error) -> Option<&RefusedAddress> {
 
 fn out_of_bounds(to: &str, why: &RefusedAddress) -> DeliveryError {
     DeliveryError::permanent(format!("{to} may not be called: {why}; allow_private names networks that may"))
-}
-
-/// The innermost cause of an error: what the system said, without the URL that outer ones repeat.
-pub(crate) fn root(error: &dyn Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }
 
 /// How long a connection is kept for the next request: not so long that servers close it meanwhile, because a request that meets the close

@@ -5,7 +5,10 @@ use claimstream_ports::DistributedLock;
 use claimstream_redis::RedisLock;
 use redis::{Client, Script};
 
-use crate::{LEASE, Suite, backend::RedisBackend};
+use crate::{
+    LEASE, Suite,
+    backend::{RedisBackend, lock_in},
+};
 
 /// Adds the fences on the Redis at this URL.
 pub fn add_to(suite: &mut Suite, url: &str) {
@@ -31,7 +34,7 @@ struct Setup {
 impl Setup {
     fn at(url: &str) -> Self {
         let (place, namespace) = RedisBackend::fresh_place(url);
-        Self { locks: RedisLock::new(place), client: Client::open(url).expect("a URL"), namespace }
+        Self { locks: lock_in(place), client: Client::open(url).expect("a URL"), namespace }
     }
 
     /// Takes the lock, gives it back and answers its fence.

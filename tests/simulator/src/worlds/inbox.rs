@@ -18,7 +18,7 @@ use crate::{
     weather::Mishap,
 };
 
-/// Messages whose effect is had once through the inbox; some are sent again, with what they said or with something else.
+/// Messages whose effect happens once through the inbox; some are sent again, with what they said or with something else.
 pub(super) async fn run(sim: Sim) {
     let journal = Journal::new(&sim, MAX_ATTEMPTS, true);
     let (db, queue) =

@@ -12,7 +12,7 @@ use claimstream_ports::StoreError;
 use claimstream_sea_orm::{Order, Strategy};
 
 pub use memory::MemoryBackend;
-pub use redis::RedisBackend;
+pub use redis::{RedisBackend, lock_in};
 pub use sea_orm::{Guard, SeaOrmBackend};
 
 use crate::{

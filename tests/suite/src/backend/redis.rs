@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::Timestamp;
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::{StoreError, StoreErrorKind, mock::HandTimer};
 use claimstream_redis::{RedisLock, RedisPlace};
 use redis::{Client, Script};
 use uuid::Uuid;
@@ -55,11 +55,16 @@ impl Backend for RedisBackend {
 impl LockBackend for RedisBackend {
     async fn lock_fixture(&self) -> Result<LockFixture, StoreError> {
         let (place, namespace) = Self::fresh_place(&self.url);
-        let (store, rival) = (RedisLock::new(place.clone()), RedisLock::new(place));
+        let (store, rival) = (lock_in(place.clone()), lock_in(place));
         let clock = RedisClock { client: Client::open(self.url.as_str()).expect("a URL"), namespace };
         let fixture = LockFixture::new(Arc::new(store), Arc::new(rival), Arc::new(clock));
         Ok(fixture.with_grain(RedisClock::GRAIN))
     }
+}
+
+/// A lock that waits for its Redis however long the machine stands still.
+pub fn lock_in(place: RedisPlace) -> RedisLock {
+    RedisLock::new(place).with_timer(Arc::new(HandTimer::default()))
 }
 
 /// Nobody can set the clock of a Redis, so what is left of every time to live is made shorter instead.

@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use claimstream::LockGuarded;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
 use claimstream_ports::{DistributedLock, StoreError, StoreErrorKind};
-use claimstream_redis::{RedisLock, RedisPlace};
+use claimstream_redis::RedisPlace;
 use claimstream_sea_orm::{FrozenClock, OpenOptions, Order, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
 use super::{
     Backend, LockBackend, NotificationBackend, RedisBackend, ServerBackend, StepBackend, Sweeper,
-    SweptFixture, TimerBackend,
+    SweptFixture, TimerBackend, lock_in,
 };
 use crate::{
     Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
@@ -310,7 +310,7 @@ fn ports_behind(lock: &Lock, outbox: &SeaOrmOutbox) -> Ports {
     let lock: Arc<dyn DistributedLock> = match lock {
         Lock::None => return ports,
         Lock::Database => Arc::new(outbox.clone()),
-        Lock::Redis(place) => Arc::new(RedisLock::new(place.clone())),
+        Lock::Redis(place) => Arc::new(lock_in(place.clone())),
     };
     Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
 }
