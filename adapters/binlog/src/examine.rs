@@ -3,9 +3,9 @@ use std::time::Duration;
 use claimstream_domain::{Finding, Severity};
 use futures::StreamExt;
 
-use crate::{
-    connection::Connection, deadline::Deadline, place::BinlogPlace, tokio_timer::TokioTimer, trouble::Trouble,
-};
+use claimstream_ports::Deadline;
+
+use crate::{connection::Connection, place::BinlogPlace, tokio_timer::TokioTimer, trouble::Trouble};
 
 impl BinlogPlace {
     /// Whether the log can be read, for a self-check: connects, asks for the log as a relay would, and waits for its first event.

@@ -11,7 +11,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod connection;
-mod deadline;
 mod encryption;
 mod examine;
 mod listeners;

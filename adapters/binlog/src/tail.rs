@@ -1,13 +1,12 @@
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
 use claimstream_domain::QueueName;
-use claimstream_ports::Timer;
+use claimstream_ports::{Deadline, Timer};
 use futures::{FutureExt, StreamExt};
 use mysql_async::{BinlogStream, Error};
 
 use crate::{
     connection::Connection,
-    deadline::Deadline,
     listeners::Listeners,
     news::News,
     place::BinlogPlace,

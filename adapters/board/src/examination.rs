@@ -4,13 +4,11 @@ use std::{
 };
 
 use claimstream_domain::FindingGroup;
-use claimstream_ports::{SelfCheck, StoreError, Timer};
+use claimstream_ports::{SelfCheck, StoreError, Timer, within};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-
-use crate::time_limit::within;
 
 /// The findings of the self-check, made once for all who look.
 pub(crate) struct Examination {

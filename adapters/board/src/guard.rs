@@ -9,12 +9,13 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 
+use claimstream_ports::within;
+
 use crate::{
     access::{Access, Right, Visitor},
     desk::Desk,
     origin,
     refusal::Refusal,
-    time_limit::within,
     visit::Visit,
 };
 

@@ -42,7 +42,6 @@ mod shown;
 mod siblings;
 mod standing;
 mod stores;
-mod time_limit;
 mod visit;
 mod work;
 

@@ -4,13 +4,13 @@ use std::{
 };
 
 use claimstream_domain::QueueStatus;
-use claimstream_ports::{Observe, StoreError, Timer};
+use claimstream_ports::{Observe, StoreError, Timer, within};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
 
-use crate::{freshness::fresh_for, time_limit::within};
+use crate::freshness::fresh_for;
 
 /// How the queues stand, counted once for all who ask.
 pub(crate) struct Observation {

@@ -1,10 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{PausedQueue, QueueName};
-use claimstream_ports::{PauseQueues, Timer};
+use claimstream_ports::{PauseQueues, Timer, within};
 use tokio::sync::Mutex;
-
-use crate::time_limit::within;
 
 /// Which queues are paused, read once for all who look.
 pub(crate) struct Pauses {

@@ -1,12 +1,9 @@
 use std::{collections::HashSet, sync::Arc};
 
 use claimstream_domain::{OrderingKey, Publication, Published};
-use claimstream_ports::Timer;
+use claimstream_ports::{Deadline, Timer};
 
-use crate::{
-    deadline::Deadline,
-    waves::{LONGEST, TOO_LATE, waves},
-};
+use crate::waves::{LONGEST, TOO_LATE, waves};
 
 /// The answers of one call of `publish`, and what may be sent meanwhile so that the order by key holds.
 ///

@@ -17,8 +17,6 @@
 
 #[cfg(any(feature = "kafka", feature = "rabbitmq"))]
 mod answers;
-#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
-mod deadline;
 #[cfg(feature = "kafka")]
 pub mod kafka;
 #[cfg(feature = "nats")]

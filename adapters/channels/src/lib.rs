@@ -22,8 +22,6 @@
 mod attachments;
 #[cfg(feature = "webhook")]
 mod chat;
-#[cfg(any(feature = "webhook", feature = "smtp"))]
-mod deadline;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(any(feature = "webhook", feature = "smtp"))]

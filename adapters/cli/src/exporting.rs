@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream_http::Service;
 use claimstream_opentelemetry::{CallSpans, MeterTelemetry, TracedBatchHandler};
-use claimstream_ports::{BatchHandler, Telemetry};
+use claimstream_ports::{BatchHandler, Telemetry, within};
 use claimstream_tokio::TokioTimer;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::{
@@ -23,7 +23,7 @@ use opentelemetry_sdk::{
 };
 use tokio::{runtime::Handle, task::spawn_blocking};
 
-use crate::{config::Otlp, failure::Failure, time_limit::within, traced_requests::traced};
+use crate::{config::Otlp, failure::Failure, traced_requests::traced};
 
 /// Sends spans and metrics to a collector, in the background. What the collector does not take is lost; nothing waits for it.
 pub(crate) struct Exporting {

@@ -76,7 +76,6 @@ mod template_arguments;
 mod template_desk;
 mod template_folder;
 mod template_source;
-mod time_limit;
 mod told_again;
 #[cfg(feature = "otlp")]
 mod traced_requests;

@@ -9,12 +9,10 @@ use std::{
 use async_trait::async_trait;
 use claimstream::{PipelineMonitor, PipelineState};
 use claimstream_http::Readiness;
-use claimstream_ports::{Timer, notification::RequestRepository};
+use claimstream_ports::{Timer, notification::RequestRepository, within};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Mutex;
 use uuid::Uuid;
-
-use crate::time_limit::within;
 
 /// Whether a process that delivers is ready: its database answers, its pipelines work, and it does not stop.
 pub(crate) struct ProcessReadiness {

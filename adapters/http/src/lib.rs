@@ -28,7 +28,6 @@ mod shapes;
 mod stalling;
 mod state;
 mod templates;
-mod time_limit;
 mod token;
 mod trace;
 

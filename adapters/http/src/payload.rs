@@ -6,7 +6,9 @@ use axum::{
     http::{HeaderMap, header},
 };
 
-use crate::{problem::Problem, state::State, time_limit::within};
+use claimstream_ports::within;
+
+use crate::{problem::Problem, state::State};
 
 /// The body of a request and its headers; refused if it is too long or too slow.
 pub(crate) struct Payload {

@@ -3,7 +3,7 @@ use std::{
 };
 
 use axum::Router;
-use claimstream_ports::Timer;
+use claimstream_ports::{Timer, within};
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -15,7 +15,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-use crate::{probes::Probes, service::Service, stalling::Stalling, time_limit::within};
+use crate::{probes::Probes, service::Service, stalling::Stalling};
 
 /// Serves a [`Service`] over HTTP/1.1, without encryption: put a proxy that speaks TLS in front of it.
 pub struct Server {

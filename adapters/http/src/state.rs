@@ -14,6 +14,7 @@ use claimstream_ports::{
         DeliveryReceipts, InAppInbox, ListRequests, NotificationReports, PreferenceRepository,
         RequestRepository,
     },
+    within,
 };
 use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
@@ -25,7 +26,6 @@ use crate::{
     people::People,
     problem::Problem,
     templates::{TemplateCheck, TemplateDesk},
-    time_limit::within,
     token::Tokens,
 };
 

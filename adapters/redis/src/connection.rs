@@ -1,6 +1,6 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
-use claimstream_ports::{StoreError, StoreErrorKind, Timer};
+use claimstream_ports::{Deadline, StoreError, StoreErrorKind, Timer};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
@@ -11,7 +11,6 @@ use redis::{
 use tokio::sync::Mutex;
 
 use crate::{
-    deadline::Deadline,
     place::{Access, Kind, RedisPlace},
     tokio_timer::TokioTimer,
     trouble::trouble,

@@ -14,7 +14,6 @@
 
 mod bell;
 mod connection;
-mod deadline;
 mod lock;
 mod place;
 mod tokio_timer;

@@ -6,7 +6,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::QueueName;
-use claimstream_ports::{StoreError, Timer, Wakeup};
+use claimstream_ports::{Deadline, StoreError, Timer, Wakeup};
 use futures::StreamExt;
 use redis::{
     RedisResult,
@@ -18,7 +18,6 @@ use crate::{
     RedisPlace,
     bell::Bells,
     connection::{Link, listen},
-    deadline::Deadline,
 };
 
 const WAKE: &str = "wake";

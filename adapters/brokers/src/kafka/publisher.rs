@@ -5,7 +5,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
-use claimstream_ports::Publish;
+use claimstream_ports::{Deadline, Publish};
 use futures::{
     StreamExt,
     stream::{FuturesUnordered, iter},
@@ -21,7 +21,7 @@ use super::{
     topic::{Standing, ask},
     wire,
 };
-use crate::{answers::Answers, deadline::Deadline};
+use crate::answers::Answers;
 
 /// Publishes to topics of a Kafka cluster by an idempotent producer.
 ///

@@ -6,8 +6,10 @@ use async_nats::{
 };
 use tokio::sync::watch;
 
+use claimstream_ports::Deadline;
+
 use super::NatsPlace;
-use crate::{deadline::Deadline, no_connection::NoConnection, shared::Shared};
+use crate::{no_connection::NoConnection, shared::Shared};
 
 /// The way to NATS: one client, made when it is needed, that connects again by itself.
 #[derive(Default)]

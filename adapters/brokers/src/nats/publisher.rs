@@ -6,7 +6,7 @@ use async_nats::jetstream::{
 };
 use async_trait::async_trait;
 use claimstream_domain::{Publication, Published, Reason};
-use claimstream_ports::Publish;
+use claimstream_ports::{Deadline, Publish};
 
 use super::{
     NatsPlace,
@@ -14,7 +14,6 @@ use super::{
     wire,
 };
 use crate::{
-    deadline::Deadline,
     no_connection::NoConnection,
     waves::{LONGEST, TOO_LATE, waves},
 };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use claimstream_domain::Invalid;
-use claimstream_ports::Timer;
+use claimstream_ports::{Deadline, Timer};
 use lapin::{
     Connection, ConnectionProperties, ErrorKind,
     uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
@@ -19,7 +19,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{deadline::Deadline, no_connection::NoConnection, tokio_timer::TokioTimer};
+use crate::{no_connection::NoConnection, tokio_timer::TokioTimer};
 
 /// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
 #[derive(Clone)]

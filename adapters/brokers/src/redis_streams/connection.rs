@@ -1,13 +1,12 @@
 use std::{future::Future, io, sync::Arc, time::Duration};
 
-use claimstream_ports::Timer;
+use claimstream_ports::{Deadline, Timer};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection},
 };
 
 use super::RedisStreamsPlace;
-use crate::deadline::Deadline;
 
 /// A connection to Redis that is made within [`Connection::LIMIT`], as is each answer on it.
 ///

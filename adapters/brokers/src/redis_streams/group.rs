@@ -2,13 +2,14 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use redis::{RedisResult, Value};
 
+use claimstream_ports::Deadline;
+
 use super::{
     answering::Answering,
     connection::Connection,
     member::{Member, millis},
     wire::Fields,
 };
-use crate::deadline::Deadline;
 
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
 pub(super) struct Reading {

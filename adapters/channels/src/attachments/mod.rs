@@ -9,7 +9,7 @@ use claimstream_domain::{
     Invalid,
     notification::{Acceptance, Answer, AnswerClass, Attachment},
 };
-use claimstream_ports::{Timer, notification::DeliveryError};
+use claimstream_ports::{Deadline, Timer, notification::DeliveryError};
 use reqwest::{
     Request, Response, StatusCode, Url,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName},
@@ -18,10 +18,7 @@ use reqwest::{
 pub use self::config::AttachmentConfig;
 pub(crate) use self::file::File;
 use self::{cache::FileCache, content_type::content_type};
-use crate::{
-    deadline::Deadline,
-    http::{HttpAnswer, HttpClient, Unread, failure, root},
-};
+use crate::http::{HttpAnswer, HttpClient, Unread, failure, root};
 
 /// Fetches the files that go with a message from where they are.
 ///

@@ -1,7 +1,8 @@
 use reqwest::Response;
 
+use claimstream_ports::Deadline;
+
 use super::root;
-use crate::deadline::Deadline;
 
 /// An answer whose body is still to come, in what is left of the time of its request.
 pub(crate) struct HttpAnswer {

@@ -10,11 +10,11 @@ use claimstream_domain::{
     Invalid,
     notification::{AddressRule, Answer, RefusedAddress},
 };
-use claimstream_ports::{Timer, notification::DeliveryError};
+use claimstream_ports::{Deadline, Timer, notification::DeliveryError};
 use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
 
 use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after, root};
-use crate::{deadline::Deadline, tokio_timer::TokioTimer};
+use crate::tokio_timer::TokioTimer;
 
 /// Sends requests, and says of every failure what it means. It follows no redirect.
 pub(crate) struct HttpClient {

@@ -4,7 +4,7 @@ use std::{
 };
 
 use claimstream_domain::Invalid;
-use claimstream_ports::Timer;
+use claimstream_ports::{Deadline, Timer};
 #[cfg(feature = "tls")]
 use lettre::transport::smtp::client::TlsParameters;
 use lettre::transport::smtp::{
@@ -17,7 +17,7 @@ use lettre::transport::smtp::{
 #[cfg(feature = "tls")]
 use super::server::Security;
 use super::{config::SmtpConfig, server::SmtpServer};
-use crate::{deadline::Deadline, tokio_timer::TokioTimer};
+use crate::tokio_timer::TokioTimer;
 
 /// Connections to one server, greeted, encrypted and logged in.
 ///

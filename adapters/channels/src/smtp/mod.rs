@@ -13,7 +13,7 @@ use claimstream_domain::{
     notification::{Answer, NotificationMessage},
 };
 use claimstream_ports::{
-    Timer,
+    Deadline, Timer,
     notification::{ChannelProvider, Delivered, DeliveryError},
 };
 use lettre::{
@@ -27,7 +27,7 @@ use self::{
     dialogue::{Refusal, offer, send},
     letter::letter,
 };
-use crate::{attachments::Attachments, deadline::Deadline};
+use crate::attachments::Attachments;
 
 pub use config::{SmtpConfig, SmtpCredentials};
 pub use server::SmtpServer;

@@ -30,7 +30,7 @@ pub(super) enum Delivery {
     /// What is in its database.
     One(NotificationRelay, Arc<Tally>),
     /// What is in any of several databases.
-    Several(Relays, OpenDatabases),
+    Several(Box<Relays>, OpenDatabases),
 }
 
 impl Delivery {
@@ -59,7 +59,7 @@ impl Delivery {
         let mut relays = Relays::new(Purpose::Notifications, Until::Told, config, timer, databases.clone())
             .woken_by(intake, wakeups);
         relays.follow(config, measuring);
-        Ok(Self::Several(relays, databases))
+        Ok(Self::Several(Box::new(relays), databases))
     }
 
     /// Serves the probes, if there are any, for as long as it is polled.

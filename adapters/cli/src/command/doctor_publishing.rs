@@ -1,14 +1,13 @@
 use std::time::Duration;
 
 use claimstream_domain::{Finding, QueueName, QueueStatus, Reason, Severity, publishing::RouteTemplate};
-use claimstream_ports::Observe;
+use claimstream_ports::{Observe, within};
 use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 
 use crate::{
     broker::Broker,
     config::{BrokerUrl, Config, Publishing, TargetName},
-    time_limit::within,
 };
 
 /// How long a broker may take; all are asked at once.

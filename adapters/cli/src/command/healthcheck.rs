@@ -6,7 +6,9 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{config::Config, failure::Failure, time_limit::within};
+use claimstream_ports::within;
+
+use crate::{config::Config, failure::Failure};
 
 /// Asks a process on this machine whether it is ready, and ends with 0 if it is and with 1 otherwise.
 pub(super) async fn run(

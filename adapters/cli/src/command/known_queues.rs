@@ -5,14 +5,11 @@ use std::{
 };
 
 use claimstream_domain::{QueueName, notification::Priority};
-use claimstream_ports::{ListInstances, Observe, PauseQueues, StoreError};
+use claimstream_ports::{ListInstances, Observe, PauseQueues, StoreError, within};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
-use crate::{
-    config::{Config, copy_queue, nearest},
-    time_limit::within,
-};
+use crate::config::{Config, copy_queue, nearest};
 
 /// How long the counting of queues may take that only a remark is made of.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,9 +1,10 @@
 use claimstream_domain::notification::{NotificationRequest, TemplateFault};
 
+use claimstream_ports::within;
+
 use crate::{
     problem::{Fault, Problem},
     state::State,
-    time_limit::within,
 };
 
 /// Refuses a request that its template could never carry out, each fault with its place.

@@ -1,6 +1,6 @@
 use std::{fmt, sync::Arc, time::Duration};
 
-use claimstream_ports::{Sleep, Timer};
+use claimstream_ports::{Sleep, Timer, within};
 use tokio::time::Instant;
 
 /// The timer of an outbox: all that it waits for and measures goes by it. A clone is the same timer.
@@ -30,11 +30,7 @@ impl StoreTimer {
 
     /// What `future` comes to, or `None` if it takes longer than `limit`.
     pub(crate) async fn timeout<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
-        tokio::select! {
-            biased;
-            output = future => Some(output),
-            () = self.sleep(limit) => None,
-        }
+        within(&*self.0, limit, future).await
     }
 
     /// Counts from now on.

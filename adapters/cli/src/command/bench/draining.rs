@@ -8,13 +8,13 @@ use std::{
 
 use claimstream::{Relay, RelayConfig, handler_fn};
 use claimstream_domain::Verdict;
-use claimstream_ports::{StoreErrorKind, Timer};
+use claimstream_ports::{StoreErrorKind, Timer, within};
 use claimstream_sea_orm::{BenchPlace, OpenOptions, SeaOrmOutbox, Strategy, StrategyChoice};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Notify;
 
 use super::{enqueueing::messages, figures::Drained};
-use crate::{failure::Failure, progress::Progress, time_limit::within};
+use crate::{failure::Failure, progress::Progress};
 
 const STRATEGIES: [Strategy; 3] = [Strategy::SkipLocked, Strategy::PreemptiveUpdate, Strategy::ShardLease];
 
