@@ -86,7 +86,7 @@ impl Delivery {
         match self {
             Self::None => Ok(ExitCode::SUCCESS),
             Self::One(relay, tally) => one(relay, &tally, outbox, config, stopped).await,
-            Self::Several(relays, _) => several(relays, stopped).await,
+            Self::Several(relays, _) => several(*relays, stopped).await,
         }
     }
 }

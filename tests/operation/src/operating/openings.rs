@@ -200,8 +200,6 @@ async fn is_refused_on_an_older_schema(backend: &SeaOrmBackend) {
     assert_eq!(versions(&newest).await, [1, 2, 3, 4]);
 }
 
-/// Longer than a few waits for locks, and shorter than all that an opening makes.
-
 /// The most that a TLS record carries.
 const RECORD: usize = 16 * 1024;
 

@@ -68,7 +68,8 @@ impl ScriptedHandler {
                 _ => sim.sleep(LEASE / 2 + sim.time_below(LEASE * 2)).await,
             }
         }
-        let emit = if message.id.uuid().as_u128() % 2 == 0 { vec![child_of(message)] } else { Vec::new() };
+        let emit =
+            if message.id.uuid().as_u128().is_multiple_of(2) { vec![child_of(message)] } else { Vec::new() };
         Verdict::Ack { emit }
     }
 }
