@@ -1,6 +1,7 @@
 use std::{convert::Infallible, future::pending};
 
 use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
@@ -14,7 +15,7 @@ pub(crate) enum BoardServer {}
 
 impl BoardServer {
     /// Refuses, with the feature that brings the board.
-    pub(crate) async fn start(_: &BoardSettings) -> Result<Self, Failure> {
+    pub(crate) async fn start(_: &BoardSettings, _: TokioTimer) -> Result<Self, Failure> {
         Err(Failure::Refused(not_built("the board", "board")))
     }
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use claimstream_http::Service;
 use claimstream_ports::{BatchHandler, Telemetry};
+use claimstream_tokio::TokioTimer;
 
 use crate::{config::Otlp, failure::Failure, not_built::not_built};
 
@@ -10,7 +11,7 @@ pub(crate) enum Exporting {}
 
 impl Exporting {
     /// Sends nothing; a configuration that names a collector is refused before.
-    pub(crate) fn start(otlp: &Otlp) -> Result<Option<Self>, Failure> {
+    pub(crate) fn start(otlp: &Otlp, _: TokioTimer) -> Result<Option<Self>, Failure> {
         match otlp.endpoint {
             Some(_) => Err(Failure::Refused(not_built("OpenTelemetry", "otlp"))),
             None => Ok(None),
