@@ -186,7 +186,7 @@ async fn takes_turns_at_the_pool(backend: &SeaOrmBackend) {
         })
     });
     let hurries: Vec<_> = hurries.collect();
-    // Somebody who is passed by waits until the test is stuck.
+    // A caller that is passed over waits until the test is stuck.
     let mut passed_by = 0;
     for _ in 0..LOOKS {
         let before = all.load(Ordering::SeqCst);
