@@ -1,18 +1,19 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Finding, Severity};
+use claimstream_ports::{Deadline, Timer};
+use claimstream_tokio::TokioTimer;
 use futures::StreamExt;
 
-use claimstream_ports::Deadline;
-
-use crate::{connection::Connection, place::BinlogPlace, tokio_timer::TokioTimer, trouble::Trouble};
+use crate::{connection::Connection, place::BinlogPlace, trouble::Trouble};
 
 impl BinlogPlace {
     /// Whether the log can be read, for a self-check: connects, asks for the log as a relay would, and waits for its first event.
     ///
     /// It answers within a few seconds, and never with a failure: without the log, relays look by themselves.
     pub async fn examine(&self) -> Finding {
-        let examined = Deadline::after(PATIENCE, &TokioTimer::shared()).within(self.begun()).await;
+        let timer: Arc<dyn Timer> = Arc::new(TokioTimer::new());
+        let examined = Deadline::after(PATIENCE, &timer).within(self.begun()).await;
         let examined = examined.unwrap_or_else(|| Err(Trouble::Passing("the server does not answer".into())));
         let (severity, detail) = match examined {
             Ok(read) => (read.severity(), read.described(self)),

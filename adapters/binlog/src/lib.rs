@@ -21,7 +21,6 @@ mod retry;
 mod standing;
 mod statement;
 mod tail;
-mod tokio_timer;
 mod trouble;
 mod wakeup;
 

@@ -6,9 +6,10 @@ use std::{
 use async_trait::async_trait;
 use claimstream_domain::QueueName;
 use claimstream_ports::{StoreError, Timer, Wakeup};
+use claimstream_tokio::TokioTimer;
 use tokio::task::JoinHandle;
 
-use crate::{listeners::Listeners, place::BinlogPlace, tail::Tail, tokio_timer::TokioTimer};
+use crate::{listeners::Listeners, place::BinlogPlace, tail::Tail};
 
 /// A [`Wakeup`] for relays, by whatever commit puts a message into their queues, of this process or another, in any language.
 ///
@@ -28,7 +29,7 @@ impl BinlogWakeup {
     /// Wakes `waits` by the log at this place, which is not looked at before the first wait.
     pub fn new(place: BinlogPlace, waits: Arc<dyn Wakeup>) -> Self {
         let listeners = Arc::new(Listeners::new(Arc::clone(&waits)));
-        Self { place, listeners, waits, timer: TokioTimer::shared(), tail: Mutex::default() }
+        Self { place, listeners, waits, timer: Arc::new(TokioTimer::new()), tail: Mutex::default() }
     }
 
     /// Waits for the server by this timer in place of tokio's clock.

@@ -88,9 +88,9 @@ mod tests {
     use std::time::Duration;
 
     use claimstream_domain::{Headers, MessageId, Payload};
+    use claimstream_tokio::TokioTimer;
 
     use super::*;
-    use crate::tokio_timer::TokioTimer;
 
     fn publications(keys: &[&str]) -> Vec<Publication> {
         let publication = |key: &&str| Publication {
@@ -104,10 +104,14 @@ mod tests {
         keys.iter().map(publication).collect()
     }
 
+    fn timer() -> Arc<dyn Timer> {
+        Arc::new(TokioTimer::new())
+    }
+
     #[test]
     fn after_one_that_is_not_confirmed_none_of_its_key_is_sent() {
         let publications = publications(&["a", "b", "c", "a", "b", "c"]);
-        let mut answers = Answers::to(&publications, &TokioTimer::shared());
+        let mut answers = Answers::to(&publications, &timer());
         assert_eq!(answers.next_wave(), Some(vec![0, 1, 2]));
         answers.give(0, Published::unconfirmed("nack"));
         answers.give(1, Published::Confirmed);
@@ -124,7 +128,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_that_has_lasted_long_sends_nothing_more() {
         let publications = publications(&["a", "a", "a", "b"]);
-        let mut answers = Answers::to(&publications, &TokioTimer::shared());
+        let mut answers = Answers::to(&publications, &timer());
         assert_eq!(answers.next_wave(), Some(vec![0, 3]));
         [0, 3].into_iter().for_each(|at| answers.give(at, Published::Confirmed));
         let last = Duration::from_millis(1);
@@ -141,7 +145,7 @@ mod tests {
     #[test]
     fn what_was_never_sent_is_not_confirmed() {
         let publications = publications(&["", ""]);
-        let mut answers = Answers::to(&publications, &TokioTimer::shared());
+        let mut answers = Answers::to(&publications, &timer());
         let wave = answers.next_wave().unwrap();
         answers.give(0, Published::Confirmed);
         assert_eq!(answers.open(&wave), [1]);

@@ -31,8 +31,6 @@ pub mod rabbitmq;
 pub mod redis_streams;
 #[cfg(any(feature = "nats", feature = "redis-streams"))]
 mod shared;
-#[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]
-mod tokio_timer;
 #[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq"))]
 mod waves;
 

@@ -38,8 +38,6 @@ mod secret;
 mod smtp;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 mod timeouts;
-#[cfg(any(feature = "webhook", feature = "smtp"))]
-mod tokio_timer;
 #[cfg(feature = "webhook")]
 mod webhook;
 

@@ -1,6 +1,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use claimstream_ports::{Deadline, StoreError, StoreErrorKind, Timer};
+use claimstream_tokio::TokioTimer;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
@@ -12,7 +13,6 @@ use tokio::sync::Mutex;
 
 use crate::{
     place::{Access, Kind, RedisPlace},
-    tokio_timer::TokioTimer,
     trouble::trouble,
 };
 
@@ -37,7 +37,7 @@ impl Link {
     const AWAY: Duration = Duration::from_secs(1);
 
     pub(crate) fn to(place: RedisPlace) -> Self {
-        Self { place, timer: TokioTimer::shared(), state: Mutex::default() }
+        Self { place, timer: Arc::new(TokioTimer::new()), state: Mutex::default() }
     }
 
     /// Does one thing on the connection, within the patience that everybody has.

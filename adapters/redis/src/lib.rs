@@ -16,7 +16,6 @@ mod bell;
 mod connection;
 mod lock;
 mod place;
-mod tokio_timer;
 mod trouble;
 mod wakeup;
 

@@ -2,7 +2,7 @@ use toml::{Table, Value};
 
 use super::tree::{File, Tree};
 
-/// `app -> ports -> domain`, `adapters -> ports, domain`; only composition roots name both sides, and only adapters know
+/// `app -> ports -> domain`, `adapters -> ports, domain` and tokio's timer; only composition roots name both sides, and only adapters know
 /// a driver or a runtime.
 pub(super) fn dependencies_point_inwards(tree: &Tree) -> Vec<String> {
     let manifests = tree.manifests();
@@ -13,6 +13,7 @@ pub(super) fn dependencies_point_inwards(tree: &Tree) -> Vec<String> {
 const DOMAIN: &str = "claimstream-domain";
 const PORTS: &str = "claimstream-ports";
 const OUTBOX: &str = "claimstream";
+const TOKIO: &str = "claimstream-tokio";
 
 /// What belongs to a driver or a runtime.
 const OUTSIDE: [&str; 9] =
@@ -48,7 +49,7 @@ fn allowed(folder: &str) -> Option<Allowed> {
         "adapters/cli" | "examples" => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("tests/") => Some(Allowed { ours: &[], outside: true, everything: true }),
         _ if folder.starts_with("adapters/") => {
-            Some(Allowed { ours: &[DOMAIN, PORTS], outside: true, everything: false })
+            Some(Allowed { ours: &[DOMAIN, PORTS, TOKIO], outside: true, everything: false })
         }
         _ => None,
     }

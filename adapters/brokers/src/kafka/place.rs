@@ -2,9 +2,8 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use claimstream_domain::Invalid;
 use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 use rdkafka::ClientConfig;
-
-use crate::tokio_timer::TokioTimer;
 
 /// Where a Kafka cluster is, and how to log in there; settings are never shown.
 ///
@@ -36,7 +35,7 @@ impl KafkaPlace {
         if brokers.split(',').any(str::is_empty) {
             return Err(Self::refused("a URL without a host"));
         }
-        let (settings, timer) = (BTreeMap::new(), TokioTimer::shared());
+        let (settings, timer) = (BTreeMap::new(), Arc::new(TokioTimer::new()));
         Ok(Self { brokers: brokers.to_owned(), settings, patience: Self::PATIENCE, timer })
     }
 

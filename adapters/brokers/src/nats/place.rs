@@ -3,9 +3,8 @@ use std::{fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 use async_nats::{ConnectOptions, ServerAddr};
 use claimstream_domain::Invalid;
 use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 use url::Url;
-
-use crate::tokio_timer::TokioTimer;
 
 /// Where NATS is, and how to log in there; secrets are never shown.
 ///
@@ -47,7 +46,7 @@ impl NatsPlace {
             return Err(Self::refused("a URL of something else"));
         }
         let servers = Self::urls(scheme, rest).map(|url| Self::server(&url)).collect::<Result<_, _>>()?;
-        let (login, timer) = (NatsLogin::None, TokioTimer::shared());
+        let (login, timer) = (NatsLogin::None, Arc::new(TokioTimer::new()));
         Ok(Self { servers, login, certificates: None, timer, is_client_limited: true })
     }
 

@@ -10,6 +10,7 @@ use std::{
 
 use claimstream_domain::Invalid;
 use claimstream_ports::{Deadline, Timer};
+use claimstream_tokio::TokioTimer;
 use lapin::{
     Connection, ConnectionProperties, ErrorKind,
     uri::{AMQPScheme, AMQPUri, AMQPUserInfo},
@@ -19,7 +20,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{no_connection::NoConnection, tokio_timer::TokioTimer};
+use crate::no_connection::NoConnection;
 
 /// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl RabbitMqPlace {
         if uri.scheme == AMQPScheme::AMQPS && !cfg!(feature = "tls") {
             return Err(Self::refused("a URL with TLS, which this program is built without"));
         }
-        let timer = TokioTimer::shared();
+        let timer = Arc::new(TokioTimer::new());
         Ok(Self { uri, patience: Self::PATIENCE, timer, was_silent: Arc::default() })
     }
 

@@ -2,9 +2,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use claimstream_domain::Invalid;
 use claimstream_ports::Timer;
+use claimstream_tokio::TokioTimer;
 use redis::{ConnectionInfo, IntoConnectionInfo};
-
-use crate::tokio_timer::TokioTimer;
 
 /// Which Redis has the streams, and how to log in there; its password is never shown.
 ///
@@ -30,7 +29,7 @@ impl RedisStreamsPlace {
         }
         let info = text.trim().into_connection_info();
         let info = info.map_err(|_| Self::refused("a URL that cannot be understood"))?;
-        Ok(Self { info, timer: TokioTimer::shared() })
+        Ok(Self { info, timer: Arc::new(TokioTimer::new()) })
     }
 
     /// Logs in by this password, as this user if one is named, whatever the URL says.

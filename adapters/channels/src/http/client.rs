@@ -11,11 +11,10 @@ use claimstream_domain::{
     notification::{AddressRule, Answer, RefusedAddress},
 };
 use claimstream_ports::{Deadline, Timer, notification::DeliveryError};
+use claimstream_tokio::TokioTimer;
 use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
 
 use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after, root};
-use crate::tokio_timer::TokioTimer;
-
 /// Sends requests, and says of every failure what it means. It follows no redirect.
 pub(crate) struct HttpClient {
     client: Client,
@@ -41,7 +40,7 @@ impl HttpClient {
             rule: None,
             connect_timeout,
             timeout,
-            timer: TokioTimer::shared(),
+            timer: Arc::new(TokioTimer::new()),
         })
     }
 
@@ -59,7 +58,7 @@ impl HttpClient {
         let builder = builder.dns_resolver(Arc::new(LimitedResolver(Arc::clone(&rule))));
         let trusts_proxies = environment_proxies && *rule == AddressRule::Private;
         let builder = if trusts_proxies { builder } else { builder.no_proxy() };
-        let (client, timer) = (built(builder)?, TokioTimer::shared());
+        let (client, timer) = (built(builder)?, Arc::new(TokioTimer::new()));
         Ok(Self { client, rule: Some(rule), connect_timeout, timeout, timer })
     }
 

@@ -5,6 +5,7 @@ use std::{
 
 use claimstream_domain::Invalid;
 use claimstream_ports::{Deadline, Timer};
+use claimstream_tokio::TokioTimer;
 #[cfg(feature = "tls")]
 use lettre::transport::smtp::client::TlsParameters;
 use lettre::transport::smtp::{
@@ -17,8 +18,6 @@ use lettre::transport::smtp::{
 #[cfg(feature = "tls")]
 use super::server::Security;
 use super::{config::SmtpConfig, server::SmtpServer};
-use crate::tokio_timer::TokioTimer;
-
 /// Connections to one server, greeted, encrypted and logged in.
 ///
 /// A connection belongs to the delivery that took it, and comes back only after a mail that was accepted. One that is
@@ -54,7 +53,7 @@ impl Connections {
             connect_timeout: config.connect_timeout,
             #[cfg(feature = "tls")]
             tls: tls(&config.server)?,
-            timer: TokioTimer::shared(),
+            timer: Arc::new(TokioTimer::new()),
             idle: Mutex::default(),
         })
     }

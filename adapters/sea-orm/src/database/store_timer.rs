@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use claimstream_ports::{Sleep, Timer, within};
-use tokio::time::Instant;
+use claimstream_tokio::TokioTimer;
 
 /// The timer of an outbox: all that it waits for and measures goes by it. A clone is the same timer.
 ///
@@ -41,7 +41,7 @@ impl StoreTimer {
 
 impl Default for StoreTimer {
     fn default() -> Self {
-        Self(Arc::new(TokioClock(Instant::now())))
+        Self(Arc::new(TokioTimer::new()))
     }
 }
 
@@ -61,19 +61,6 @@ pub(crate) struct Stopwatch {
 impl Stopwatch {
     pub(crate) fn elapsed(&self) -> Duration {
         self.timer.now().saturating_sub(self.began)
-    }
-}
-
-/// Tokio's clock and sleep, counted from a moment.
-struct TokioClock(Instant);
-
-impl Timer for TokioClock {
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep<'_> {
-        Box::pin(tokio::time::sleep(duration))
     }
 }
 
