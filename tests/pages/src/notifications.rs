@@ -24,7 +24,7 @@ use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
     let backend = SeaOrmBackend::sqlite("auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     submit(&outbox).await.expect("a request that is taken in");
     inbox(&outbox).await.expect("an inbox");

@@ -13,7 +13,7 @@ use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
     let backend = SeaOrmBackend::sqlite("auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     let keys = UnsubscribeKeys::new([&[7; 32][..]]).expect("a key");
     let category = Category::new("marketing").expect("a category");

@@ -16,7 +16,7 @@ use crate::backend::SeaOrmBackend;
 
 pub(super) async fn runs() {
     let backend = SeaOrmBackend::sqlite("auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     let providers = providers(&outbox).expect("providers");
     assert!(format!("{providers:?}").contains("acme"));

@@ -54,7 +54,7 @@ async fn an_id_is_used_once_for_good(transfers: &Saga<Transfer, SeaOrmOutbox>, d
 
 /// A database in which everybody has an account with 1000.
 async fn bank(backend: &SeaOrmBackend) -> SeaOrmOutbox {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let table = "CREATE TABLE account (id INT PRIMARY KEY, amount BIGINT); \
                  INSERT INTO account VALUES (1, 1000), (2, 1000)";

@@ -46,7 +46,7 @@ pub(super) async fn runs() {
     use claimstream_steps::tcc::{BranchRefusal, TccError};
 
     let backend = SeaOrmBackend::sqlite("auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = Arc::new(backend.open(&url, None).await.expect("open"));
     let timer: Arc<dyn Timer> = Arc::new(TokioTimer::new());
     let table = "CREATE TABLE stock (available INT, reserved INT); INSERT INTO stock VALUES (10, 0)";

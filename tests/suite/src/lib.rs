@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod databases;
 pub mod fixture;
 pub mod suite;
 

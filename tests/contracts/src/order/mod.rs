@@ -77,7 +77,7 @@ const MANY_KEYS: &str = "however_many_keys_wait_what_is_free_behind_them_is_foun
 /// Every key has a message that waits for its retry; behind all of them is one that is free. What is settled in the shard
 /// meanwhile does not wait until that one is found: answers whether the settlement was answered before the claim.
 async fn many_keys_wait(backend: &SeaOrmBackend) -> bool {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
@@ -119,7 +119,7 @@ pub fn add_commits_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
 
 /// A second transaction that begins while the first one is open makes its message's due time after the first one's commit.
 async fn commits_in_order(backend: Arc<SeaOrmBackend>) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let clock = FrozenClock::at(Fixture::start().as_micros());
     let outbox = backend.open(&url, Some(clock.clone())).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);

@@ -16,6 +16,7 @@ use claimstream_ports::{LockingStrategy, Settlements, StoreError};
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
+use sea_orm::{DatabaseConnection, DbBackend, sqlx};
 use tokio::sync::oneshot;
 
 use super::message;
@@ -117,6 +118,7 @@ async fn fail_stop_and_take_over(backend: Arc<SeaOrmBackend>) {
         locked(&seen).begin_again();
         let (stop, stopped) = oneshot::channel::<()>();
         let outbox = Arc::new(backend.open(&url, Some(clock.clone())).await.expect("open"));
+        let pools = [outbox.connection(), outbox.relay_connection()].map(Clone::clone);
         let relay = Relay::new(outbox, TokioTimer::new(), config());
         let pipeline = relay.pipeline(queue.clone(), handler(&seen)).expect("a pipeline");
         let running = tokio::spawn(pipeline.run_until(async {
@@ -135,6 +137,7 @@ async fn fail_stop_and_take_over(backend: Arc<SeaOrmBackend>) {
         }
         drop(stop);
         let _ = running.await;
+        end_of_calls(&pools).await;
         clock.advance(LEASE);
         let seen = locked(&seen);
         assert_eq!(seen.wrong, Vec::<String>::new());
@@ -142,6 +145,25 @@ async fn fail_stop_and_take_over(backend: Arc<SeaOrmBackend>) {
             return;
         }
     }
+}
+
+/// A call goes on without its caller, and a claim or a renewal of a killed pipeline that came after the next move of the clock would last
+/// until another one.
+async fn end_of_calls(pools: &[DatabaseConnection]) {
+    let mut calm = 0;
+    eventually("the calls of the pipeline have ended", || {
+        let is_idle = pools.iter().all(|pool| match pool.get_database_backend() {
+            DbBackend::Sqlite => idle(pool.get_sqlite_connection_pool()),
+            _ => idle(pool.get_mysql_connection_pool()),
+        });
+        calm = if is_idle { calm + 1 } else { 0 };
+        std::future::ready(calm == 3)
+    })
+    .await;
+}
+
+fn idle<D: sqlx::Database>(pool: &sqlx::Pool<D>) -> bool {
+    pool.num_idle() == pool.size() as usize
 }
 
 fn handler(seen: &Arc<Mutex<Seen>>) -> impl Handler + use<> {

@@ -176,7 +176,7 @@ struct AtWire {
 
 impl AtWire {
     async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let direct = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
         let wire = Wire::to(&url).await.expect("a port");
         let noting = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");

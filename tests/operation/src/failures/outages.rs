@@ -71,7 +71,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 async fn costs_one_call(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let queue = Fixture::fresh_queue();
     let sends = |n: usize| (0..n).map(|_| send(&outbox, &queue));
@@ -89,7 +89,7 @@ async fn costs_one_call(backend: &SeaOrmBackend) {
 /// pool has two.
 async fn keeps_no_place(backend: &SeaOrmBackend) {
     const MORE_THAN_TWO: usize = 3;
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let options = OpenOptions {
         max_connections: 2,
@@ -161,7 +161,7 @@ async fn kill_others(killer: &SeaOrmOutbox) {
 }
 
 async fn is_accepted(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
     let queue = Fixture::fresh_queue();
@@ -179,7 +179,7 @@ async fn is_accepted(backend: &SeaOrmBackend) {
 }
 
 async fn are_counted(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 5);
@@ -201,7 +201,7 @@ async fn are_counted(backend: &SeaOrmBackend) {
 }
 
 async fn is_accepted_without_a_commit(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
     let queue = Fixture::fresh_queue();
@@ -219,7 +219,7 @@ async fn is_accepted_without_a_commit(backend: &SeaOrmBackend) {
 
 /// What a statement marks whose answer was lost is not known in full, so no settlement may commit itself.
 async fn is_settled_in_a_transaction(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
     let queue = Fixture::fresh_queue();
@@ -281,7 +281,7 @@ struct Cut {
 
 impl Cut {
     async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(1).expect("a shard");
         let options = OpenOptions { shards, ..backend.options() };
         let direct = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");

@@ -78,7 +78,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 /// Each number is the answer to every child that is enqueued, for a while.
 async fn injected_errors(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
     for (number, text) in PASSING {
@@ -101,7 +101,7 @@ async fn injected_errors(backend: &SeaOrmBackend) {
 
 /// Something between us and the server answers every statement in its place.
 async fn refused_statements(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let direct = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
     let wire = Wire::to(&url).await.expect("a port");
     let outbox = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");
@@ -118,7 +118,7 @@ async fn refused_statements(backend: &SeaOrmBackend) {
 
 /// SQLite refuses to make its file larger, as on a disk without room.
 async fn a_full_file(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     // The limit is a connection's own, so there is one.
     let options = OpenOptions { max_connections: 1, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");

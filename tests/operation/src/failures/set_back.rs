@@ -30,7 +30,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const MESSAGES: usize = 6;
 
 async fn goes_on(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let clock = FrozenClock::at(Fixture::start().as_micros());
     let store = backend.open(&url, Some(clock.clone())).await.expect("open");
     let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
@@ -60,7 +60,7 @@ async fn goes_on(backend: &SeaOrmBackend) {
 
 /// A settlement freed the shard, and its answer was lost for good: the books still have the message, and the row has nothing.
 async fn gets_a_new_fence(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let clock = FrozenClock::at(Fixture::start().as_micros());
     let store = backend.open(&url, Some(clock.clone())).await.expect("open");
     let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);

@@ -69,7 +69,7 @@ async fn refused_connection(url: &str) {
 
 /// All connections are in somebody's transactions.
 async fn pool_in_use(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options =
         OpenOptions { max_connections: 2, acquire_timeout: Duration::from_millis(300), ..backend.options() };
     // What is opened and begun has no longer to wait, and a busy machine may miss that.

@@ -35,7 +35,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const LOOKED_FOR: Duration = Duration::from_secs(8);
 
 async fn waits_for_what_is_in_hand(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let open = async || backend.open(&url, None).await.expect("open");
     let (writing, commanding) = (open().await, open().await);
     let relay = Instance::new(1, Ports::of(writing.clone()), Fixture::fresh_queue(), 20);

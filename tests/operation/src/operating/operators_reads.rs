@@ -27,7 +27,7 @@ const LETTERS: usize = 2_000;
 const YEAR: i64 = 365 * 24 * 3_600 * 1_000_000;
 
 async fn walk_along_keys(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     fill(&outbox).await;
     let text = |text: &str| vec![Value::from(text)];

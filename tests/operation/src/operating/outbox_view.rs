@@ -31,7 +31,7 @@ fn add(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
 type Shown = (String, i64, Option<String>, Option<String>, [bool; 4]);
 
 async fn shows_where_each_message_stands(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let store = backend.open(&url, None).await.expect("open");
     let instance = Instance::new(7, Ports::of(store.clone()), Fixture::fresh_queue(), 10);
     let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");

@@ -23,7 +23,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 const MESSAGES: usize = 4_000;
 
 async fn walk_along_keys(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let rows = |row: &dyn Fn(usize) -> String| (1..=MESSAGES).map(row).collect::<Vec<_>>().join(", ");
     let id = |n: usize| format!("UNHEX(LPAD(HEX({n}), 32, '0'))");

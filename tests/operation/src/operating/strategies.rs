@@ -64,7 +64,7 @@ impl Mix {
         strategy: &'static str,
     ) -> Self {
         let (leasing, marking) = (backend("shard_lease"), backend(strategy));
-        let url = leasing.fresh_database().await.expect("a database");
+        let url = leasing.database().await.expect("a database");
         let (clock, queue) = (FrozenClock::at(Fixture::start().as_micros()), Fixture::fresh_queue());
         let leases = Relaying::of(7, leasing.open(&url, Some(clock.clone())).await, queue.clone());
         let marks = Relaying::of(8, marking.open(&url, Some(clock.clone())).await, queue);

@@ -56,7 +56,7 @@ impl Heard {
 }
 
 async fn measures_what_it_does_by_itself(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let heard = Arc::<Heard>::default();
     let telemetry: Arc<dyn Telemetry> = heard.clone();
     let retention = Retention::DELETE;

@@ -121,7 +121,7 @@ impl Setup {
     const MOMENT: Duration = Duration::from_millis(1);
 
     async fn of(backend: &SeaOrmBackend, options: OpenOptions) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let clock = FrozenClock::at(Fixture::start().as_micros());
         Self::at(url, clock, options, Fixture::fresh_queue()).await
     }

@@ -26,7 +26,7 @@ const ROUNDS: usize = 3;
 
 async fn one_repairs(name: &'static str, url: &str) {
     let (nodes, backend) = (Nodes::of(url).await.expect("nodes"), SeaOrmBackend::server(name, url, "auto"));
-    let database = backend.fresh_database().await.expect("a database");
+    let database = backend.database().await.expect("a database");
     let places = nodes.of_database(&database);
     let one = SeaOrmOutbox::open(&places[0], backend.options()).await.expect("open");
     nodes.catch_up().await;

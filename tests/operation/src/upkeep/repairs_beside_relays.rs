@@ -46,7 +46,7 @@ const REQUESTS: usize = 40;
 /// Half of the requests have lost their first step. The answers to commits of the repairs are lost again and again, and nothing has to be quiet
 /// to be taken for left.
 async fn sends_each_once(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
     let wire = Wire::to(&url).await.expect("a port");
     let repairer = SeaOrmOutbox::open(&wire.url, backend.options()).await.expect("open");

@@ -30,7 +30,7 @@ impl Measured {
     const QUIET: Duration = Duration::from_millis(40);
 
     pub(super) async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let wire = Wire::to(&url).await.expect("a port");
         let shards = ShardCount::new(Self::SHARDS).expect("a count");
         let options = OpenOptions { shards, ..backend.options() };

@@ -69,7 +69,7 @@ async fn in_vain() {
 /// A file with messages in many shards.
 async fn filled(strategy: &'static str) -> (SeaOrmBackend, String, SeaOrmOutbox, Instance) {
     let backend = SeaOrmBackend::sqlite(strategy);
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { shards: ShardCount::new(16).expect("shards"), ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);

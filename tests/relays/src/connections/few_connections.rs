@@ -84,7 +84,7 @@ const OWN_ONES: &str = "whatever_callers_hold_claims_renewals_and_settlements_go
 
 /// Every connection that callers can have is in the hands of one.
 async fn callers_hold_all(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = opened(&url, few(backend)).await;
     let queue = Fixture::fresh_queue();
     let messages: Vec<_> = (0..3).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect();
@@ -131,7 +131,7 @@ const FOR_EVER: Duration = Duration::from_secs(3600);
 /// A server that takes no writes refuses to take a lock. What became of it is asked on a connection of the pool, which has one
 /// left: the one that the attempt was made on.
 async fn asks_with_empty_hands(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { relay_connections: 2, acquire_timeout: FOR_EVER, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let trigger = "CREATE TRIGGER refused BEFORE INSERT ON claimstream_lock FOR EACH ROW \
@@ -148,7 +148,7 @@ async fn asks_with_empty_hands(backend: &SeaOrmBackend) {
 
 /// Somebody has all connections of the outbox's own. A claim waits for one as long as it was configured to, and says so.
 async fn waits_for_long(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let patience = Duration::from_secs(22);
     let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
@@ -168,7 +168,7 @@ async fn waits_for_long(backend: &SeaOrmBackend) {
 async fn takes_turns_at_the_pool(backend: &SeaOrmBackend) {
     const POOL: u32 = 4;
     const LOOKS: u32 = 100;
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions { relay_connections: POOL, ..backend.options() });
     let outbox = outbox.await.expect("open");
     let lease = Lease::new(LEASE).expect("a lease");
@@ -216,7 +216,7 @@ fn request() -> NotificationRequest {
 
 /// The doctor holds no connection while it waits for another, so that it may look at a process that is busy.
 async fn examined_in_use(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { relay_connections: 2, ..few(backend) };
     let outbox = opened(&url, options).await;
     let held = [outbox.connection(), outbox.relay_connection()];
@@ -254,7 +254,7 @@ const HANDLERS: u32 = 6;
 
 /// Handlers that keep their transactions for longer than a lease have each message once, though most wait for a connection.
 async fn handlers_take_turns(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = Arc::new(opened(&url, few(backend)).await);
     let queue = Fixture::fresh_queue();
     let messages: Vec<_> =
@@ -293,7 +293,7 @@ async fn handlers_take_turns(backend: &SeaOrmBackend) {
 
 /// Many claim, bury what cannot be read, renew and settle, all at a time.
 async fn are_enough_for_many(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { max_connections: 2, relay_connections: 2, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let queue = Fixture::fresh_queue();

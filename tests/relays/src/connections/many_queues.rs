@@ -41,6 +41,10 @@ fn add(
         suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
             are_enough(&plain(), Load { connections: Some(connections), ..LOAD }).await;
         });
+        // Handlers that hold transactions meet the same pools on every server; one of each kind shows it.
+        if !["sqlite", "mariadb-10.5", "mysql-9.7"].contains(&store) {
+            continue;
+        }
         suite.add_async_trial(&(name + "are_enough_for_many_queues_beside_handlers"), async move {
             are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..LOAD }).await;
         });
@@ -48,7 +52,7 @@ fn add(
 }
 
 async fn are_enough(backend: &SeaOrmBackend, load: Load) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let took = load.empty(&url, backend.options(), STUCK).await.expect("it takes too long");
     eprintln!("{} queues emptied in {took:.1?}", load.queues);
 }

@@ -69,7 +69,7 @@ const LATE: Duration = Duration::from_secs(90);
 /// Three processes work while messages come, holders die and are paused past all their times, and Redis is flushed,
 /// killed and started again.
 async fn bears_failures(name: &str, backend: &SeaOrmBackend, redis: Option<PrivateRedis>) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let lock = redis.as_ref().map_or("database", |redis| redis.url());
     let began = Instant::now();

@@ -72,7 +72,7 @@ impl Setup {
     }
 
     async fn on(backend: &SeaOrmBackend, redis: Option<RedisPlace>) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let clock = FrozenClock::at(Fixture::start().as_micros());
         let store = backend.open(&url, Some(clock.clone())).await.expect("open");
         let rival = backend.open(&url, Some(clock.clone())).await.expect("open");

@@ -69,7 +69,7 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
 }
 
 async fn arrives_once(backend: &SeaOrmBackend, language: Language, runner: &str, way: &str) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = OpenOptions { order: Order::PerKey, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     outbox.make_extra(SchemaExtra::EnqueueRoutine).await.expect("the routine");

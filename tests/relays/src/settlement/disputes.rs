@@ -96,7 +96,7 @@ struct Setup {
 
 impl Setup {
     async fn with(backend: SeaOrmBackend, messages: usize) -> (Self, Vec<Claimed>) {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let [clock, later] = [(); 2].map(|()| FrozenClock::at(Fixture::start().as_micros()));
         let store = backend.open(&url, Some(clock.clone())).await.expect("open");
         let rival = backend.open(&url, Some(later.clone())).await.expect("open");

@@ -69,7 +69,7 @@ struct Setup {
 
 impl Setup {
     async fn on(backend: SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let store = backend.open(&url, None).await.expect("open");
         Self::of(backend, store, |message, _| {
             message.ordered_by(OrderingKey::new("account-7").expect("a key"))
@@ -79,7 +79,7 @@ impl Setup {
 
     /// The same in several shards.
     async fn in_several_shards(backend: SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let store = backend.open(&url, None).await.expect("open");
         let key = |n| OrderingKey::new(&format!("account-{n}")).expect("a key");
         let setup = Self::of(backend, store, |message, n| message.ordered_by(key(n))).await;

@@ -49,7 +49,7 @@ struct Rivals {
 
 impl Rivals {
     async fn on(backend: SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let store = backend.open(&url, None).await.expect("open");
         let rival = backend.open(&url, None).await.expect("open");
         let one = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 20);

@@ -62,7 +62,7 @@ struct Thin {
 
 impl Thin {
     async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let wire = Wire::to(&url).await.expect("a port");
         let shards = ShardCount::new(SHARDS).expect("a count");
         let options = || OpenOptions { shards, ..backend.options() };

@@ -30,7 +30,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// The process may end when the rest has come: what is still on its way then keeps its shard for a lease.
 async fn waits_for_what_is_on_its_way_back(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let store = backend.open(&url, None).await.expect("open");
     for _ in 0..20 {
         let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 10);

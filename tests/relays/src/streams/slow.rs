@@ -104,7 +104,7 @@ const MESSAGES: usize = 18;
 /// Three instances whose consumers take longer over a message than a lease lasts, and renew what they have in hand. Answers how many
 /// messages were buried unheard, and how long a look at the queue took at most.
 async fn buried_unheard(backend: &SeaOrmBackend) -> (usize, Duration) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let queue = Fixture::fresh_queue();
     sent(&outbox, &queue, MESSAGES).await;
@@ -139,7 +139,7 @@ async fn buried_unheard(backend: &SeaOrmBackend) -> (usize, Duration) {
 /// A pipeline that needs renewals, on a store that is so slow three times that claims and renewals come too late.
 async fn burns_no_attempts(backend: &SeaOrmBackend) {
     const MESSAGES: usize = 12;
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let queue = Fixture::fresh_queue();
     sent(&outbox, &queue, MESSAGES).await;
@@ -169,7 +169,7 @@ async fn burns_no_attempts(backend: &SeaOrmBackend) {
 
 /// What is read ahead cannot be given back while the store is away; a lease of 30 s later it would count as cut off.
 async fn goes_back_later(backend: &SeaOrmBackend) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let wire = Wire::to(&url).await.expect("a port");
     for _ in 0..10 {
         let direct = backend.open(&url, None).await.expect("open");

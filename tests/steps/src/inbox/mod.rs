@@ -77,7 +77,7 @@ struct Setup {
 
 impl Setup {
     async fn of(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let options = OpenOptions { max_connections: 20, ..backend.options() };
         let outbox = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
         let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);

@@ -40,7 +40,7 @@ impl World<SeaOrmOutbox> {
     /// One instance at each of two nodes.
     async fn at_two_nodes(backend: &SeaOrmBackend, url: &str) -> Self {
         let nodes = Nodes::of(url).await.expect("nodes");
-        let database = backend.fresh_database().await.expect("a database");
+        let database = backend.database().await.expect("a database");
         let places = nodes.of_database(&database);
         let other = places[places.len() - 1].clone();
         Self::open_at(backend, &database, [&database, &other], nodes).await
@@ -49,7 +49,7 @@ impl World<SeaOrmOutbox> {
     /// Two instances, each at all nodes in turn.
     async fn behind_a_proxy(backend: &SeaOrmBackend, url: &str) -> Self {
         let nodes = Nodes::of(url).await.expect("nodes");
-        let database = backend.fresh_database().await.expect("a database");
+        let database = backend.database().await.expect("a database");
         let proxy = Forwarder::between(&nodes.of_database(&database)).await.expect("a port");
         Self::open_at(backend, &database, [proxy.url(), proxy.url()], nodes).await
     }

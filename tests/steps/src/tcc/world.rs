@@ -64,7 +64,7 @@ impl World<MemoryStore> {
 
 impl World<SeaOrmOutbox> {
     pub(super) async fn of(backend: &SeaOrmBackend) -> Self {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let clock = FrozenClock::at(Fixture::start().as_micros());
         let store = backend.open(&url, Some(clock.clone())).await.expect("open");
         let rival = backend.open(&url, Some(clock.clone())).await.expect("open");

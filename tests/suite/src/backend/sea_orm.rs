@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
-    ScratchDatabase, ServerFixture, SetUpEvents, StepFixture, TimerFixture, TimerPorts,
+    ScratchDatabase, ServerFixture, SetUpEvents, StepFixture, TimerFixture, TimerPorts, databases,
     fixture::RepeatableRead, suite::Need,
 };
 
@@ -30,7 +30,7 @@ use crate::{
 /// after all of them: `shard_lease per_key`, `lock:db`.
 ///
 /// Fixtures share a database and have a queue each, and so do those that are swept; those with notification requests, whose
-/// queue has a fixed name, have a database each. All of them are dropped with the backend.
+/// queue has a fixed name, are lent a database each. All of them are dropped with the backend.
 pub struct SeaOrmBackend {
     name: &'static str,
     strategy: &'static str,
@@ -119,7 +119,7 @@ impl SeaOrmBackend {
 
     /// The URL of a database that nobody else uses.
     pub async fn fresh_database(&self) -> Result<String, StoreError> {
-        let name = format!("claimstream_test_{}_{}", std::process::id(), next_number());
+        let name = fresh_name();
         match &self.place {
             Place::Folder(folder) => {
                 Ok(format!("sqlite://{}", folder.join(name).with_extension("db").display()))
@@ -130,6 +130,16 @@ impl SeaOrmBackend {
                 made.lock().unwrap_or_else(PoisonError::into_inner).push(database);
                 Ok(fresh)
             }
+        }
+    }
+
+    /// The URL of a database without rows that nobody else uses until the test ends. Its tables may be there; who changes tables
+    /// asks for a [fresh one](Self::fresh_database).
+    pub async fn database(&self) -> Result<String, StoreError> {
+        let Place::Server { url, .. } = &self.place else { return self.fresh_database().await };
+        match databases::lend(url, &fresh_name()).await.map_err(unavailable)? {
+            Some(lent) => Ok(lent),
+            None => self.fresh_database().await,
         }
     }
 
@@ -224,7 +234,7 @@ impl Sweeper for SeaOrmOutbox {
 #[async_trait]
 impl ServerBackend for SeaOrmBackend {
     async fn server_fixture(&self) -> Result<ServerFixture, StoreError> {
-        let url = self.fresh_database().await?;
+        let url = self.database().await?;
         let (outbox, store, _) = self.pair(&url, Fixture::fresh_queue()).await?;
         let (strategy, options) = (store.strategy(), self.options());
         let beside = Database::connect(&url).await.map_err(unavailable)?;
@@ -235,7 +245,7 @@ impl ServerBackend for SeaOrmBackend {
 #[async_trait]
 impl NotificationBackend for SeaOrmBackend {
     async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
-        let url = self.fresh_database().await?;
+        let url = self.database().await?;
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
         let (outbox, store, rival) = self.wired_pair(&url, queue).await?;
         let erasing = Arc::new(rival.clone());
@@ -267,7 +277,7 @@ impl LockBackend for SeaOrmBackend {
 #[async_trait]
 impl TimerBackend for SeaOrmBackend {
     async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
-        let url = self.fresh_database().await?;
+        let url = self.database().await?;
         let (outbox, store, rival) = self.wired_pair(&url, Fixture::fresh_queue()).await?;
         let repeatable =
             [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
@@ -338,6 +348,10 @@ fn ports(store: SeaOrmOutbox) -> NotificationPorts {
 
 fn unavailable(error: sea_orm::DbErr) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, "transaction", error)
+}
+
+fn fresh_name() -> String {
+    format!("claimstream_test_{}_{}", std::process::id(), next_number())
 }
 
 fn next_number() -> u32 {

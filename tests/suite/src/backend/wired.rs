@@ -18,6 +18,6 @@ impl SeaOrmBackend {
         let wire =
             Wire::to(url).await.map_err(|e| StoreError::new(StoreErrorKind::Unavailable, "open", e))?;
         let (fixture, store, rival) = self.pair(&wire.url, queue).await?;
-        Ok((fixture.with_commands(wire.commands), store, rival))
+        Ok((fixture.with_wire(wire), store, rival))
     }
 }

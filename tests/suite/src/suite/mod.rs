@@ -23,6 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::{case::Case, coverage::Coverage, need::Need, report::Report};
 pub use crate::cases;
+use crate::databases::{drop_all, lending};
 
 /// Trials with a name each, and the report that is shown when they have been run.
 #[derive(Default)]
@@ -126,8 +127,9 @@ impl Suite {
             self.trials.append(&mut self.not_run);
         }
         let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
-        let worked = run_at_once(arguments.clone(), self.trials, 1 + cores());
+        let worked = run_at_once(arguments.clone(), self.trials, 3 * cores());
         let waited = run_at_once(arguments.clone(), self.waiting, 3 * cores());
+        drop_all();
         if !arguments.list {
             println!("{}\n{}\n{}", self.report, self.coverage, self.report.slowest(slowest));
         }
@@ -138,7 +140,7 @@ impl Suite {
         let (report, trial) = (self.report.clone(), name.clone());
         let test = Trial::test(name, move || {
             let begun = Instant::now();
-            let ran = run();
+            let ran = lending(run);
             report.took(&trial, begun.elapsed());
             ran
         });
@@ -149,9 +151,7 @@ impl Suite {
     }
 }
 
-/// Runs so many at once, unless the command line says how many. Of trials that work, one more than there are cores: a trial
-/// waits for its server half of the time, but locks in Redis are answered within half a second, and trials of the clock need
-/// theirs, which twice as many trials do not leave to each other.
+/// Runs so many at once, unless the command line says how many: a trial waits for its server most of the time.
 fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>, threads: usize) -> Conclusion {
     arguments.test_threads.get_or_insert(threads);
     libtest_mimic::run(&arguments, trials)

@@ -6,7 +6,7 @@ use claimstream_testbed::eventually;
 use sea_orm::ConnectionTrait;
 
 pub(super) async fn open(backend: &SeaOrmBackend) -> (SeaOrmOutbox, QueueName) {
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     (backend.open(&url, None).await.expect("open"), Fixture::fresh_queue())
 }
 

@@ -122,7 +122,7 @@ impl Place {
     /// the same process goes on, because each call waits for its lease once, for a second.
     async fn leaves_connections(&self) {
         let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(16).expect("a number of shards");
         let wire = Wire::to(&url).await.expect("a port");
         let outbox =

@@ -40,7 +40,7 @@ pub(super) fn add_sqlite_to(suite: &mut Suite) {
 /// Another connection keeps the file from all who write.
 async fn waits_for_the_file() {
     let backend = SeaOrmBackend::sqlite("shard_lease");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let beside = backend.open(&url, None).await.expect("open");
     let queue = Fixture::fresh_queue();

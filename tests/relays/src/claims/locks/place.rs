@@ -13,7 +13,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) async fn setup(&self) -> Setup {
         let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let wires = [Wire::to(&url).await.expect("a port"), Wire::to(&url).await.expect("a port")];
         let a = backend.open(&wires[0].url, None).await.expect("open");
         let b = backend.open(&wires[1].url, None).await.expect("open");

@@ -14,7 +14,7 @@ use crate::backend::SeaOrmBackend;
 /// Another outbox's database, cut into more shards or into as many, and one without an outbox.
 pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, backend: &SeaOrmBackend) {
     for shards in [64, setup.outbox.shards().get()] {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(shards).expect("a shard count");
         let other =
             SeaOrmOutbox::open(&url, OpenOptions { shards, ..OpenOptions::default() }).await.expect("open");

@@ -86,7 +86,7 @@ pub(super) async fn a_pool_that_does_not_roll_back_is_refused(setup: &Setup, url
 
 /// What would have an enqueue refused, cut or lost is found when the outbox is opened, with what would work.
 pub(super) async fn a_pool_that_does_not_fit_is_refused(setup: &Setup, url: &str, backend: &SeaOrmBackend) {
-    let elsewhere = backend.fresh_database().await.expect("a database");
+    let elsewhere = backend.database().await.expect("a database");
     let _other = SeaOrmOutbox::open(&elsewhere, OpenOptions::default()).await.expect("open");
     let name = |url: &str| {
         url.split_once('?').map_or(url, |(path, _)| path).rsplit_once('/').expect("a name").1.to_owned()

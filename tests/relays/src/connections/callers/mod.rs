@@ -85,7 +85,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             &format!("{}::callers::a_clean_connection_on_a_dead_link_leaves_the_pool", server.name),
             async move {
                 let backend = dead();
-                let url = backend.fresh_database().await.expect("a database");
+                let url = backend.database().await.expect("a database");
                 a_clean_connection_on_a_dead_link_leaves_the_pool(&url).await;
             },
         );

@@ -20,7 +20,7 @@ impl Setup {
 
     /// The setup and its database's URL.
     pub(super) async fn at(backend: &SeaOrmBackend) -> (Self, String) {
-        let url = backend.fresh_database().await.expect("a database");
+        let url = backend.database().await.expect("a database");
         let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
         let plain = Database::connect(&url).await.expect("connect");
         (Self { outbox, plain, queue: Fixture::fresh_queue() }, url)

@@ -36,7 +36,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 async fn drop_futures(server: Server, url: &str) {
     let backend = SeaOrmBackend::server(server.name, url, "auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let options = || OpenOptions {
         max_connections: CONNECTIONS,
         relay_connections: CONNECTIONS,

@@ -7,7 +7,7 @@ const BITES: usize = 2_000;
 /// On a plain pool, a dropped `begin` leaves a transaction open, and a later write is acknowledged and lost.
 pub(super) async fn bite(server: Server, url: &str) {
     let backend = SeaOrmBackend::server(server.name, url, "auto");
-    let url = backend.fresh_database().await.expect("a database");
+    let url = backend.database().await.expect("a database");
     let mut options = ConnectOptions::new(url.clone());
     options.max_connections(1).sqlx_logging(false);
     let plain = Database::connect(options).await.expect("a plain pool");
