@@ -33,38 +33,19 @@ use crate::{
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let keep = Retention::default();
-    place.add(
-        suite,
-        "auto",
-        keep,
-        "an_erased_recipient_whose_record_was_lost_is_not_delivered_to",
-        erased_is_not_delivered_to,
-    );
+    let name = "an_erased_recipient_whose_record_was_lost_is_not_delivered_to";
+    place.add(suite, "auto", keep, name, erased_is_not_delivered_to);
     place.add(suite, "auto", keep, "erasures_go_when_no_request_is_left_from_before", erasures_go);
     if place.name != "sqlite" {
         place.add(suite, "auto", keep, "an_erasure_waits_for_a_record_that_is_being_restored", erasure_waits);
     }
-    place.add(
-        suite,
-        "auto",
-        keep,
-        "an_erasure_stays_as_long_as_a_message_that_may_be_revived",
-        erasure_outlives_dead_letters,
-    );
-    place.add(
-        suite,
-        "auto",
-        keep,
-        "a_restored_record_of_an_early_step_does_not_end_its_request",
-        early_step_does_not_end,
-    );
-    place.add(
-        suite,
-        "auto",
-        keep,
-        "a_request_of_several_steps_is_finished_by_one_repair_and_sends_nothing_twice_that_is_recorded",
-        several_steps_are_finished,
-    );
+    let name = "an_erasure_stays_as_long_as_a_message_that_may_be_revived";
+    place.add(suite, "auto", keep, name, erasure_outlives_dead_letters);
+    let name = "a_restored_record_of_an_early_step_does_not_end_its_request";
+    place.add(suite, "auto", keep, name, early_step_does_not_end);
+    let name =
+        "a_request_of_several_steps_is_finished_by_one_repair_and_sends_nothing_twice_that_is_recorded";
+    place.add(suite, "auto", keep, name, several_steps_are_finished);
 }
 
 /// Whether the request names the user, the address, or a segment of which the user is a member.
