@@ -38,6 +38,7 @@ impl Stalling {
             Box::pin(async move { timer.sleep(patience).await })
         };
         ready!(self.waiting.get_or_insert_with(wait).as_mut().poll(cx));
+        self.waiting = None;
         let why = format!("the client took nothing of its answer for {patience:?}");
         Poll::Ready(Err(Error::new(ErrorKind::TimedOut, why)))
     }

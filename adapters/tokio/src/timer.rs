@@ -28,7 +28,8 @@ impl Timer for TokioTimer {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep<'_> {
-        Box::pin(async move { tokio::time::sleep(duration).await })
+        // Without tokio's budget for a task, which work that is always ready uses up before a limit beside it is looked at.
+        Box::pin(tokio::task::unconstrained(async move { tokio::time::sleep(duration).await }))
     }
 
     fn run_beside(&self, work: Sleep<'static>) {
@@ -59,6 +60,18 @@ mod tests {
         tokio::time::advance(Duration::from_secs(3_600)).await;
         assert_eq!(timer.now(), Duration::from_secs(3_600));
         assert_eq!(copy.now(), timer.now());
+    }
+
+    /// The work never waits, so the clock cannot be paused.
+    #[tokio::test]
+    async fn a_limit_ends_work_that_is_always_ready() {
+        let busy = async {
+            loop {
+                tokio::task::coop::consume_budget().await;
+            }
+        };
+        let limit = Duration::from_millis(1);
+        assert_eq!(claimstream_ports::within(&TokioTimer::new(), limit, busy).await, None::<()>);
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,11 +8,12 @@ use async_nats::jetstream::{
 };
 use async_trait::async_trait;
 use claimstream_domain::{Reason, Received};
-use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use claimstream_ports::{Consume, ConsumeError, Deadline, Delivery, Hold};
 use futures::StreamExt;
 use tokio::sync::Mutex;
 
 use super::{NatsPlace, NatsPublisher, link::Link, wire};
+use crate::no_connection::NoConnection;
 
 /// Consumes a stream of NATS JetStream by a durable pull consumer, which is made if it is new.
 ///
@@ -69,8 +70,10 @@ impl NatsConsumer {
 
     async fn begin(&self) -> Result<pull::Stream, ConsumeError> {
         let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
-        let stream = session.context.get_stream(&self.stream).await;
-        let stream = stream.map_err(|error| match error.kind() {
+        let deadline = Deadline::after(NatsPublisher::PATIENCE, &self.place.timer);
+        let stream = deadline.within(session.context.get_stream(&self.stream)).await;
+        let silent = || NoConnection::away(format_args!("{} does not answer", self.place));
+        let stream = stream.ok_or_else(silent)?.map_err(|error| match error.kind() {
             GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => self.refused(&error),
             GetStreamErrorKind::JetStream(_) => self.refused(&error),
             _ => away(&error),

@@ -89,7 +89,7 @@ async fn connect(
         let doublings = u32::try_from(tries.min(16)).unwrap_or_default();
         (Duration::from_millis(1) * 2_u32.pow(doublings)).min(Link::AGAIN)
     };
-    let options = place.options().connection_timeout(place.client_limit(Link::PATIENCE));
+    let options = place.options().connection_timeout(Link::PATIENCE);
     let options = options.ping_interval(Link::PING);
     let options = options.reconnect_delay_callback(again).event_callback(move |event| {
         change.send_modify(|standing| standing.note(&event));

@@ -62,7 +62,7 @@ impl NatsPlace {
         self
     }
 
-    /// Waits by this timer alone, in place of tokio's clock.
+    /// Waits for answers by this timer, in place of tokio's clock. Making a connection keeps the client's own limit of two seconds.
     pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
         self.timer = timer;
         self.is_client_limited = false;
@@ -90,7 +90,7 @@ impl NatsPlace {
         Invalid::OutOfRange { what: "nats", given: given.into(), allowed: Self::FORMS.into() }
     }
 
-    /// How long the client itself may wait for what takes no longer than `limit`.
+    /// How long the client itself may wait for an answer that takes no longer than `limit`.
     pub(super) fn client_limit(&self, limit: Duration) -> Duration {
         if self.is_client_limited { limit } else { Duration::MAX }
     }

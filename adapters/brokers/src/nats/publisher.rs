@@ -48,7 +48,8 @@ impl NatsPublisher {
     /// Connects, and asks whether JetStream is there; says what is in the way otherwise.
     pub async fn reach(&self) -> Result<(), Reason> {
         let session = self.link.session(&self.place, Self::PATIENCE).await.map_err(NoConnection::reason)?;
-        let account = session.context.query_account().await;
+        let account = self.deadline().within(session.context.query_account()).await;
+        let account = account.ok_or_else(|| Reason::new(format_args!("{} does not answer", self.place)))?;
         account
             .map(|_| ())
             .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.place)))
@@ -57,7 +58,7 @@ impl NatsPublisher {
     /// What is missing at this subject, as far as the server says: a stream that takes it.
     pub async fn lacks(&self, subject: &str) -> Option<Reason> {
         let session = self.link.session(&self.place, Self::PATIENCE).await.ok()?;
-        let error = session.context.stream_by_subject(subject).await.err()?;
+        let error = self.deadline().within(session.context.stream_by_subject(subject)).await?.err()?;
         let is_missing = error.kind() == GetStreamByNameErrorKind::NotFound;
         is_missing.then(|| Reason::new(format_args!("no stream takes the subject {subject}; make one")))
     }
