@@ -52,7 +52,7 @@ pub(crate) async fn lend(server: &str, name: &str) -> Result<Option<String>, DbE
     let database = loop {
         let free = servers().entry(server.to_owned()).or_default().free.pop_front();
         let Some(free) = free else { break ScratchDatabase::create(server, name).await? };
-        if empty(&free.url(), &untouched).await? {
+        if empty(&free.url(), &untouched).await.unwrap_or_default() {
             break free;
         }
     };
@@ -117,14 +117,15 @@ async fn is_free(db: &DatabaseConnection) -> bool {
     false
 }
 
-/// The columns, indexes and triggers.
+/// The columns, indexes, triggers and routines.
 async fn shape(db: &DatabaseConnection) -> Result<String, DbErr> {
     let sql = "SELECT CAST(CONCAT_WS('/', \
         (SELECT SUM(CRC32(CONCAT_WS(',', TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, ORDINAL_POSITION))) \
            FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()), \
         (SELECT SUM(CRC32(CONCAT_WS(',', TABLE_NAME, INDEX_NAME, COLUMN_NAME, SEQ_IN_INDEX))) \
            FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()), \
-        (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE())) AS CHAR)";
+        (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()), \
+        (SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE())) AS CHAR)";
     all(db, sql).await?.first().map_or(Ok(String::new()), |row| row.try_get_by_index(0))
 }
 

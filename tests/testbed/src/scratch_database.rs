@@ -25,6 +25,8 @@ impl Drop for ScratchDatabase {
         let (server, sql) = (self.server.clone(), format!("DROP DATABASE IF EXISTS {}", self.name));
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            // A transaction that a failed test has left open locks its tables.
+            let sql = format!("SET SESSION lock_wait_timeout = 20; {sql}");
             runtime.block_on(execute(&server, &sql)).map_err(std::io::Error::other)
         });
         if let Ok(Err(error)) = dropping.join() {

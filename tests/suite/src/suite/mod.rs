@@ -101,8 +101,7 @@ impl Suite {
         &self.coverage
     }
 
-    /// Sets aside the trials that this adds, because they wait for time to pass and hardly work; they run after the others,
-    /// more of them at once.
+    /// Sets aside the trials that this adds, because they wait for time to pass and hardly work; they run after the others.
     pub fn add_waiting(&mut self, add: impl FnOnce(&mut Self)) {
         let before = self.trials.len();
         add(self);
