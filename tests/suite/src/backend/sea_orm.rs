@@ -133,8 +133,8 @@ impl SeaOrmBackend {
         }
     }
 
-    /// The URL of a database without rows that nobody else uses until the test ends. Its tables may be there; who changes tables
-    /// asks for a [fresh one](Self::fresh_database).
+    /// The URL of a database without rows, for this test alone until it ends. Its tables may be there; a test that changes tables asks for
+    /// a [fresh one](Self::fresh_database).
     pub async fn database(&self) -> Result<String, StoreError> {
         let Place::Server { url, .. } = &self.place else { return self.fresh_database().await };
         match databases::lend(url, &fresh_name()).await.map_err(unavailable)? {

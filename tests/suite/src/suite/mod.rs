@@ -150,7 +150,7 @@ impl Suite {
     }
 }
 
-/// Runs so many at once, unless the command line says how many: a trial waits for its server most of the time.
+/// Runs so many at once, unless the command line says how many: a test waits for its server most of the time.
 fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>, threads: usize) -> Conclusion {
     arguments.test_threads.get_or_insert(threads);
     libtest_mimic::run(&arguments, trials)
