@@ -11,11 +11,17 @@ use crate::{
 const SHORT: [&str; 4] = ["bench", "--yes", "--seconds", "0.2"];
 const LONG: [&str; 4] = ["bench", "--yes", "--seconds", "60"];
 
-/// The files in the operator's folder that a bench has made.
+/// The lock files and folders in the operator's folder that a bench has made.
 fn made(operator: &Operator) -> Vec<String> {
     let names = std::fs::read_dir(operator.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.to_str().unwrap().to_owned());
     names.filter(|name| name.starts_with("claimstream_bench_")).collect()
+}
+
+/// Whether a bench whose folder `of` accepts has written to its database.
+fn works(operator: &Operator, of: impl Fn(&str) -> bool) -> bool {
+    let written = |name: &str| operator.path(name).join("outbox.db-wal").exists();
+    made(operator).iter().any(|name| of(name) && written(name))
 }
 
 fn begin(operator: &Operator) -> Running {
@@ -76,7 +82,7 @@ fn a_signal_ends_it_and_removes_what_it_made() {
     for signal in ["INT", "TERM"] {
         let operator = Operator::with_database();
         let mut bench = begin(&operator);
-        eventually("the bench works", || made(&operator).iter().any(|name| name.ends_with("-wal")));
+        eventually("the bench works", || works(&operator, |_| true));
         bench.signal(signal);
         assert_eq!(bench.end().code(), Some(130));
         let said = said(&mut bench);
@@ -89,7 +95,7 @@ fn a_signal_ends_it_and_removes_what_it_made() {
 fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alone() {
     let operator = Operator::with_database();
     let mut killed = begin(&operator);
-    eventually("the first works", || made(&operator).iter().any(|name| name.ends_with("-wal")));
+    eventually("the first works", || works(&operator, |_| true));
     let left = made(&operator).into_iter().find(|name| name.ends_with(".lock")).unwrap();
     killed.signal("KILL");
     killed.end();
@@ -97,11 +103,9 @@ fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alon
     operator.write("claimstream_bench_of_mine.lock", "not of a bench");
     let mut living = begin(&operator);
     let of_living = |name: &str| {
-        !left.starts_with(name.split(['.', '-']).next().unwrap()) && name != "claimstream_bench_of_mine.lock"
+        !left.starts_with(name.split('.').next().unwrap()) && name != "claimstream_bench_of_mine.lock"
     };
-    eventually("the second works", || {
-        made(&operator).iter().any(|name| of_living(name) && name.ends_with("-wal"))
-    });
+    eventually("the second works", || works(&operator, of_living));
     assert!(!made(&operator).contains(&left), "the second has removed it");
     let there: Vec<_> = made(&operator).into_iter().filter(|name| of_living(name)).collect();
     operator.run(&SHORT).succeeded();

@@ -1,6 +1,6 @@
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -11,32 +11,32 @@ use super::{
     refused::{BENCH, misconfigured},
 };
 
-/// A file of a bench's own beside a user's file, and the file whose lock says that its run lives.
+/// A database file in a bench's own folder next to the user's file, and the file whose lock marks its run as alive.
+///
+/// A connection that is still being opened while the bench ends can create no file in a folder that is gone.
 #[derive(Debug)]
 pub(super) struct BenchFile {
-    path: PathBuf,
+    folder: PathBuf,
     name: BenchName,
     lock: File,
 }
 
-/// The endings of the files that SQLite makes; the lock goes last.
-const ENDINGS: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
-
 impl BenchFile {
-    /// Takes a name, and removes the files of runs that do not live any more. SQLite makes the file.
+    /// Takes a name and creates its folder, and removes those of runs that are no longer alive.
     pub(super) fn make(url: &str) -> Result<(Self, Vec<String>), StoreError> {
         let folder = folder_of(url)?;
         let leftovers = remove_leftovers(&folder).map_err(|e| unavailable(&folder, &e))?;
         let name = BenchName::fresh();
-        let path = folder.join(name.as_str());
-        let lock = OpenOptions::new().write(true).create_new(true).open(with(&path, ".lock"));
+        let own = folder.join(name.as_str());
+        let lock = OpenOptions::new().write(true).create_new(true).open(lock_of(&own));
         let lock = lock.map_err(|e| unavailable(&folder, &e))?;
         lock.try_lock().map_err(|e| unavailable(&folder, &e.into()))?;
-        Ok((Self { path, name, lock }, leftovers))
+        fs::create_dir(&own).map_err(|e| unavailable(&folder, &e))?;
+        Ok((Self { folder: own, name, lock }, leftovers))
     }
 
     pub(super) fn url(&self) -> String {
-        format!("sqlite://{}", self.path.display())
+        format!("sqlite://{}", self.folder.join("outbox.db").display())
     }
 
     pub(super) fn name(&self) -> &str {
@@ -44,7 +44,7 @@ impl BenchFile {
     }
 
     pub(super) fn remove(self) -> Result<(), StoreError> {
-        let removed = remove(&self.path).map_err(|e| unavailable(&self.path, &e));
+        let removed = remove(&self.folder).map_err(|e| unavailable(&self.folder, &e));
         drop(self.lock);
         removed
     }
@@ -77,7 +77,7 @@ fn remove_leftovers(folder: &Path) -> io::Result<Vec<String>> {
             continue;
         };
         let path = folder.join(name.as_str());
-        let lock = OpenOptions::new().write(true).open(with(&path, ".lock"))?;
+        let lock = OpenOptions::new().write(true).open(lock_of(&path))?;
         // A run that lives has locked it.
         if lock.try_lock().is_ok() {
             remove(&path)?;
@@ -87,20 +87,32 @@ fn remove_leftovers(folder: &Path) -> io::Result<Vec<String>> {
     Ok(removed)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    for ending in ENDINGS {
-        match fs::remove_file(with(path, ending)) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => {}
+/// How often a folder is emptied in which a connection that is still being opened creates another file.
+const REMOVALS: u32 = 100;
+
+/// Removes a bench's folder, and then its lock.
+fn remove(folder: &Path) -> io::Result<()> {
+    let mut removed = fs::remove_dir_all(folder);
+    for _ in 1..REMOVALS {
+        if !matches!(&removed, Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty) {
+            break;
         }
+        removed = fs::remove_dir_all(folder);
     }
-    Ok(())
+    unless_missing(removed)?;
+    unless_missing(fs::remove_file(lock_of(folder)))
 }
 
-fn with(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// The file beside a bench's folder that its run has locked.
+fn lock_of(folder: &Path) -> PathBuf {
+    folder.with_extension("lock")
 }
 
 fn unavailable(place: &Path, error: &io::Error) -> StoreError {
