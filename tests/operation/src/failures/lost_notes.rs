@@ -1,9 +1,9 @@
 //! Notes of notification handlers whose answer is lost on the wire: the handler notes them again, and what was noted stays.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 use claimstream_domain::{
-    Disposition, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
+    Claimed, Disposition, QueueName, Reason, RetryPolicy, Settled, Verdict, decide,
     notification::{
         Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RecipientReference, RequestStatus, Submitted,
         message_id,
@@ -17,6 +17,7 @@ use claimstream_ports::{
     },
 };
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use uuid::Uuid;
 
@@ -213,7 +214,7 @@ impl AtWire {
     async fn handle(&self, queue: &str, handler: &dyn Handler) {
         let reader = self.reader(queue);
         let claimed = reader.take_one().await;
-        let disposition = decide(handler.handle(&claimed).await, 1, &RetryPolicy::default(), 0);
+        let disposition = decide(verdict_of(handler, &claimed).await, 1, &RetryPolicy::default(), 0);
         assert_eq!(reader.settle(&claimed.receipt, disposition).await, Settled::Accepted);
     }
 
@@ -222,12 +223,25 @@ impl AtWire {
         let reader = self.reader(queue);
         let claimed = reader.take_one().await;
         cut();
-        let verdict = handler.handle(&claimed).await;
+        let verdict = verdict_of(handler, &claimed).await;
         assert!(matches!(verdict, Verdict::Nack { .. }), "the answer was lost: {verdict:?}");
-        let disposition = decide(handler.handle(&claimed).await, 1, &RetryPolicy::default(), 0);
+        let disposition = decide(verdict_of(handler, &claimed).await, 1, &RetryPolicy::default(), 0);
         assert!(matches!(disposition, Disposition::Done { .. }), "{disposition:?}");
         assert_eq!(reader.settle(&claimed.receipt, disposition).await, Settled::Accepted);
     }
+}
+
+/// What a handler decides on a message, which it has again as long as a slow server keeps the handler from beginning.
+async fn verdict_of(handler: &dyn Handler, claimed: &Claimed) -> Verdict {
+    let verdict = Mutex::new(Verdict::Release);
+    eventually("the handler works on the message", async || {
+        let decided = handler.handle(claimed).await;
+        let has_begun = decided != Verdict::Release;
+        *verdict.lock().expect("one at a time") = decided;
+        has_begun
+    })
+    .await;
+    verdict.into_inner().expect("one at a time")
 }
 
 fn record(request_id: Uuid, status: DeliveryStatus) -> NotificationRecord {
