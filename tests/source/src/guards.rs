@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::tree::{File, Tree};
 
 const PAGE: &str = "docs/guards.md";
@@ -12,13 +14,18 @@ pub(super) fn tests_exist(tree: &Tree) -> Vec<String> {
 }
 
 fn missing(named: &[String], sources: &[File]) -> Vec<String> {
-    let is_there = |name: &str| {
-        let ways =
-            [format!("fn {name}("), format!("fn {name}<"), format!("\"{name}\""), format!("::{name}\"")];
-        sources.iter().any(|file| ways.iter().any(|way| file.text.contains(way)))
-    };
-    let missing = named.iter().filter(|name| !is_there(name));
+    let there: HashSet<&str> = sources.iter().flat_map(|file| defined(&file.text)).collect();
+    let missing = named.iter().filter(|name| !there.contains(name.as_str()));
     missing.map(|name| format!("{PAGE}: there is no test {name}")).collect()
+}
+
+/// The names of functions, and the last parts of paths in quotes, by which tests are added.
+fn defined(text: &str) -> impl Iterator<Item = &str> {
+    let functions = text.split("fn ").skip(1).filter_map(|after| {
+        let end = after.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+        after[end..].starts_with(['(', '<']).then_some(&after[..end])
+    });
+    functions.chain(text.split('"').filter_map(|quoted| quoted.rsplit("::").next()))
 }
 
 /// The last parts of all paths in backquotes, such as `steps::a_step_stays`, in tables.
