@@ -16,6 +16,7 @@ use proptest::{
 use crate::{
     Fixture, History, Instance, LEASE, Suite,
     backend::{Backend, MemoryBackend},
+    repetitions,
     suite::{RUNTIME, STUCK},
 };
 
@@ -24,7 +25,7 @@ pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     let (store, strategy) = (backend.name(), backend.strategy());
     let name =
         format!("{store}::{strategy}::redelivery::a0_2_whatever_crashes_and_lapses_each_is_handled_once");
-    let cases = if store == MemoryBackend.name() { 64 } else { 6 };
+    let cases = repetitions(if store == MemoryBackend.name() { 256 } else { 6 });
     suite.add_trial(&name, move || {
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 100, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));

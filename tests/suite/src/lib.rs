@@ -47,4 +47,4 @@ pub use fixture::{
     StepFixture, StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts,
     Transaction, ids,
 };
-pub use suite::{Case, Coverage, Need, Report, Suite};
+pub use suite::{Case, Coverage, Need, Report, Suite, repetitions};

@@ -14,6 +14,7 @@ use proptest::{
 use crate::{
     Suite,
     backend::{Backend, MemoryBackend},
+    repetitions,
     suite::{Need, RUNTIME},
 };
 use operation::{Observation, Operation, run_all};
@@ -28,7 +29,7 @@ pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     let (store, strategy) = (backend.name(), backend.strategy());
     let name = format!("{store}::{strategy}::model::a1_1_behaves_like_the_reference");
     suite.add_trial(&name, move || {
-        if let Err(difference) = compare(Arc::new(MemoryBackend), backend) {
+        if let Err(difference) = compare(Arc::new(MemoryBackend), backend, repetitions(CASES)) {
             panic!("{difference}");
         }
     });
@@ -40,18 +41,21 @@ pub fn add_proof_to(suite: &mut Suite) {
         let name = format!("model::notices_a_store_that_{}", sabotage.name());
         suite.add_trial(&name, move || {
             let sabotaged = Arc::new(Sabotaged::new(MemoryBackend, sabotage));
-            assert!(compare(Arc::new(MemoryBackend), sabotaged).is_err(), "it was not noticed");
+            assert!(compare(Arc::new(MemoryBackend), sabotaged, CASES).is_err(), "it was not noticed");
         });
     }
     owned::add_proof_to(suite);
 }
 
+/// How many sequences are enough to notice each sabotage.
+const CASES: u32 = 64;
+
 /// Runs random operations on two backends; the shortest sequence that was found to differ is the error.
 ///
-/// The same sequences are drawn each time; `PROPTEST_CASES` says how many.
-pub fn compare(left: Arc<dyn Backend>, right: Arc<dyn Backend>) -> Result<(), String> {
+/// The same sequences are drawn each time, so many `cases` unless `PROPTEST_CASES` says another number.
+fn compare(left: Arc<dyn Backend>, right: Arc<dyn Backend>, cases: u32) -> Result<(), String> {
     let given = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = given.unwrap_or(64);
+    let cases = given.unwrap_or(cases);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 10_000, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let operations = vec(Operation::any(), 1..40);

@@ -8,13 +8,13 @@ use claimstream_domain::{
 use futures::future::join_all;
 
 use crate::{
-    Fixture, History, Instance, LEASE, ids,
+    Fixture, History, Instance, LEASE, ids, repetitions,
     suite::{Case, cases},
 };
 
 pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims]:
     a0_1_two_claimers_take_three_each needs [Sharing],
-    a0_2_eight_workers_handle_four_thousand_messages_once_each,
+    a0_2_eight_workers_handle_each_message_once,
     a0_3_a_dead_instances_message_comes_back_when_its_lease_ends,
     a0_4_a_late_ack_is_superseded_and_the_new_holders_result_is_kept,
     a0_4_the_same_holds_if_both_are_one_instance,
@@ -39,8 +39,8 @@ pub async fn a0_1_two_claimers_take_three_each(fixture: Fixture) {
     assert_eq!(ids(&b), sent[3..]);
 }
 
-pub async fn a0_2_eight_workers_handle_four_thousand_messages_once_each(fixture: Fixture) {
-    let work = Work { messages: 4000, workers: 8, batch: 10, failing: 10, seed: 1 };
+pub async fn a0_2_eight_workers_handle_each_message_once(fixture: Fixture) {
+    let work = Work { messages: repetitions(4000) as usize, workers: 8, batch: 10, failing: 10, seed: 1 };
     work.run(&fixture).await;
 }
 

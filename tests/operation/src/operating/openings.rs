@@ -10,7 +10,7 @@ use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
 use uuid::Uuid;
 
-use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
+use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend, repetitions};
 
 /// Adds the openings on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -77,11 +77,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 /// So often that one of them comes between two statements of another.
-const OPENINGS: usize = 40;
+const OPENINGS: u32 = 40;
 
 /// Instances with different configurations start on an empty database at one time.
 async fn agree_on_the_shards(backend: &SeaOrmBackend) {
-    for _ in 0..OPENINGS {
+    for _ in 0..repetitions(OPENINGS) {
         let url = backend.fresh_database().await.expect("a database");
         let starts = [4, 16, 2, 32].map(|shards| {
             let shards = ShardCount::new(shards).expect("a shard count");

@@ -6,10 +6,13 @@ use std::time::Duration;
 use claimstream_sea_orm::Strategy;
 use claimstream_testbed::{Load, Server};
 
-use crate::{Suite, backend::SeaOrmBackend};
+use crate::{Suite, backend::SeaOrmBackend, repetitions};
 
-/// What is run in the suite.
-const LOAD: Load = Load { queues: 20, each: 100, connections: None, handling: Duration::ZERO };
+/// The queues of one process, without connections and handlers.
+fn load() -> Load {
+    Load { queues: 20, each: repetitions(100) as usize, connections: None, handling: Duration::ZERO }
+}
+
 /// Without an order of waiting no time is enough.
 const STUCK: Duration = Duration::from_secs(3600);
 /// How long a handler keeps a transaction of its own.
@@ -39,14 +42,14 @@ fn add(
         let name = format!("{store}::{strategy}::many_queues::{connections}_connections_");
         let (plain, busy) = (backend.clone(), backend.clone());
         suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
-            are_enough(&plain(), Load { connections: Some(connections), ..LOAD }).await;
+            are_enough(&plain(), Load { connections: Some(connections), ..load() }).await;
         });
         // Handlers that hold transactions meet the same pools on every server; one of each kind shows it.
         if !["sqlite", "mariadb-10.5", "mysql-9.7"].contains(&store) {
             continue;
         }
         suite.add_async_trial(&(name + "are_enough_for_many_queues_beside_handlers"), async move {
-            are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..LOAD }).await;
+            are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..load() }).await;
         });
     }
 }

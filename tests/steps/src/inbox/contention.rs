@@ -12,10 +12,9 @@ use futures::future::join_all;
 use uuid::Uuid;
 
 use super::Setup;
-use crate::{Suite, backend::SeaOrmBackend};
+use crate::{Suite, backend::SeaOrmBackend, repetitions};
 
 const SESSIONS: u8 = 16;
-const ROUNDS: u8 = 40;
 
 /// Adds what many sessions do in the ledger at a time.
 pub(super) fn add_to(
@@ -32,10 +31,11 @@ pub(super) fn add_to(
         suite.add_async_trial(&format!("{name}::inbox::{what}"), async move {
             let backend = backend();
             let setup = Setup::of(&backend).await;
-            let restarts = contend(&setup, ending).await;
+            let rounds = repetitions(40);
+            let restarts = contend(&setup, ending, rounds).await;
             println!(
                 "ledger: {name}: {what}: {restarts} restarts in {} transactions",
-                u32::from(SESSIONS) * u32::from(ROUNDS)
+                u32::from(SESSIONS) * rounds
             );
             assert!(ending == Ending::RollBackFirst || restarts == 0, "{restarts} restarts");
         });
@@ -51,7 +51,7 @@ enum Ending {
 
 /// Sessions that begin one step, and one of their own beside it, at the same moment, round after round; answers how often
 /// one had to be restarted.
-async fn contend(setup: &Setup, ending: Ending) -> u32 {
+async fn contend(setup: &Setup, ending: Ending, rounds: u32) -> u32 {
     let restarts = Arc::new(AtomicU32::new(0));
     let start = Arc::new(tokio::sync::Barrier::new(usize::from(SESSIONS)));
     let base = Uuid::now_v7();
@@ -59,7 +59,7 @@ async fn contend(setup: &Setup, ending: Ending) -> u32 {
         let (outbox, start, restarts) = (setup.outbox.clone(), start.clone(), restarts.clone());
         tokio::spawn(async move {
             let mut news = 0;
-            for round in 0..ROUNDS {
+            for round in 0..rounds {
                 let shared = key(&format!("{base}-{round:03}"), "shared");
                 let own = key(&format!("{base}-{round:03}"), &format!("t{session:02}"));
                 start.wait().await;
@@ -77,7 +77,7 @@ async fn contend(setup: &Setup, ending: Ending) -> u32 {
         })
     });
     let news: u32 = join_all(sessions).await.into_iter().map(|news| news.expect("a session")).sum();
-    assert_eq!(news, u32::from(ROUNDS), "one begins each step, and only one");
+    assert_eq!(news, rounds, "one begins each step, and only one");
     restarts.load(Ordering::SeqCst)
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     add_clauses(
         suite,
         name,
-        |name| !name.contains("every_pair") && !name.contains("500"),
+        |name| !name.contains("every_pair") && !name.contains("each_way_at_once"),
         move || {
             let (urls, url) = (spread.clone(), at.clone());
             Box::pin(async move { Ok(at_nodes(&urls, &url).await) })

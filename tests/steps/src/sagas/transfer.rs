@@ -19,6 +19,7 @@ use super::{
     crash::Crash,
     database::Database,
 };
+use crate::repetitions;
 
 pub(super) const AMOUNT: i64 = 1_000;
 const OPENING: i64 = 10_000;
@@ -39,7 +40,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4a_a_check_delivered_three_times_and_in_parallel_ends_the_same,
         s4a_an_unknown_state_is_an_alarm_nothing_is_written_and_the_message_is_kept,
         s4a_both_users_on_one_shard,
-        s4a_500_transfers_each_way_at_once,
+        s4a_transfers_each_way_at_once,
         s4a_mine_is_newest_first_and_continue_is_the_check,
         s4a_the_same_id_with_another_amount_is_refused,
     ]
@@ -252,12 +253,13 @@ async fn s4a_both_users_on_one_shard<D: Database>(bank: Bank<D>) {
     assert_eq!(balances(&bank, &wanted).await, (OPENING - AMOUNT, OPENING + AMOUNT));
 }
 
-async fn s4a_500_transfers_each_way_at_once<D: Database>(bank: Bank<D>) {
+async fn s4a_transfers_each_way_at_once<D: Database>(bank: Bank<D>) {
     let there = transfer(&bank, 1).await;
     let back = Transfer { from: there.to.clone(), to: there.from.clone(), amount: 1 };
     let saga = saga(&bank, &Crash::never());
-    let all: Vec<(SagaId, Transfer)> =
-        (0..500).flat_map(|_| [(fresh_saga(), there.clone()), (fresh_saga(), back.clone())]).collect();
+    let all: Vec<(SagaId, Transfer)> = (0..repetitions(500))
+        .flat_map(|_| [(fresh_saga(), there.clone()), (fresh_saga(), back.clone())])
+        .collect();
     let starts: Vec<_> = all.iter().map(|(id, wanted)| saga.start(*id, "anna", wanted.clone())).collect();
     let ended: Vec<_> = stream::iter(starts).buffer_unordered(16).collect().await;
     assert!(ended.iter().all(Result::is_ok), "{:?}", ended.iter().find(|ended| ended.is_err()));

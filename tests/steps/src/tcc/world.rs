@@ -21,7 +21,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::shop::{Goods, MemoryShop, Shop, SqlShop, Stock};
-use crate::{Facts, Fixture, Ports, backend::SeaOrmBackend};
+use crate::{Facts, Fixture, Ports, backend::SeaOrmBackend, repetitions};
 
 /// What TCC can be run on.
 pub(super) trait Place:
@@ -114,7 +114,7 @@ impl<S: Place> World<S> {
 
     /// How often a race is run: less often where a commit has to be certified by other nodes.
     pub(super) fn races(&self) -> usize {
-        if self.nodes.is_some() { 60 } else { 1000 }
+        repetitions(if self.nodes.is_some() { 60 } else { 1000 }) as usize
     }
 
     /// Opens the shop; says what the stock is called in it.

@@ -5,6 +5,7 @@ mod case;
 mod coverage;
 mod need;
 mod panics;
+mod repetitions;
 mod report;
 mod servers;
 
@@ -21,7 +22,7 @@ use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use panics::{failed, remember_panics};
 use tokio::runtime::{Builder, Runtime};
 
-pub use self::{case::Case, coverage::Coverage, need::Need, report::Report};
+pub use self::{case::Case, coverage::Coverage, need::Need, repetitions::repetitions, report::Report};
 pub use crate::cases;
 use crate::databases::{drop_all, lending};
 
@@ -126,8 +127,8 @@ impl Suite {
             self.trials.append(&mut self.not_run);
         }
         let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
-        let worked = run_at_once(arguments.clone(), self.trials, 3 * cores());
-        let waited = run_at_once(arguments.clone(), self.waiting, 3 * cores());
+        let worked = run_at_once(arguments.clone(), self.trials);
+        let waited = run_at_once(arguments.clone(), self.waiting);
         drop_all();
         if !arguments.list {
             println!("{}\n{}\n{}", self.report, self.coverage, self.report.slowest(slowest));
@@ -150,12 +151,9 @@ impl Suite {
     }
 }
 
-/// Runs so many at once, unless the command line says how many: a test waits for its server most of the time.
-fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>, threads: usize) -> Conclusion {
-    arguments.test_threads.get_or_insert(threads);
+/// Runs several at once on each core, because a test waits for its server most of the time; at most 24, which open about 1,000 files.
+fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>) -> Conclusion {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    arguments.test_threads.get_or_insert((3 * cores).min(24));
     libtest_mimic::run(&arguments, trials)
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
 }

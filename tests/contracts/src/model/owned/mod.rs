@@ -19,6 +19,7 @@ use super::sabotage::{Sabotage, Sabotaged};
 use crate::{
     Suite,
     backend::{Backend, SeaOrmBackend},
+    repetitions,
     suite::RUNTIME,
 };
 use runner::Runner;
@@ -31,7 +32,7 @@ pub(super) fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     // The rules are the same everywhere, and a sequence takes a server several times as long.
     let cases = if backend.name() == "sqlite" { 48 } else { 12 };
     suite.add_trial(&name, move || {
-        if let Err(difference) = follow(&*backend, cases, 300) {
+        if let Err(difference) = follow(&*backend, repetitions(cases), 300) {
             panic!("{difference}");
         }
     });

@@ -5,12 +5,17 @@ use std::time::Duration;
 use claimstream_domain::Verdict;
 use claimstream_steps::saga::{SagaOutcome, SagaState};
 
-use crate::sagas::{
-    bank::{Bank, HOUR, fresh_saga},
-    crash::Crash,
-    database::Database,
-    notice::is_told,
-    payment::{FAILED, FINISHED, PAID, Rows, SHORT, UNPAID, balances, expected, payment, points, rows, saga},
+use crate::{
+    repetitions,
+    sagas::{
+        bank::{Bank, HOUR, fresh_saga},
+        crash::Crash,
+        database::Database,
+        notice::is_told,
+        payment::{
+            FAILED, FINISHED, PAID, Rows, SHORT, UNPAID, balances, expected, payment, points, rows, saga,
+        },
+    },
 };
 
 pub(super) async fn s4b_forward_takes_four_steps_and_a_check_afterwards_does_nothing<D: Database>(
@@ -38,13 +43,11 @@ pub(super) async fn s4b_every_crash_point_of_the_way_back_ends_in_fail<D: Databa
 pub(super) async fn s4b_every_pair_of_crash_points_of_the_way_forward_ends_in_finish<D: Database>(
     bank: Bank<D>,
 ) {
-    let pairs = every_pair(&bank, UNPAID, (FINISHED, PAID)).await;
-    assert!(pairs >= 100, "only {pairs} pairs");
+    every_pair(&bank, UNPAID, (FINISHED, PAID), 100).await;
 }
 
 pub(super) async fn s4b_every_pair_of_crash_points_of_the_way_back_ends_in_fail<D: Database>(bank: Bank<D>) {
-    let pairs = every_pair(&bank, SHORT, (FAILED, SHORT)).await;
-    assert!(pairs >= 200, "only {pairs} pairs");
+    every_pair(&bank, SHORT, (FAILED, SHORT), 200).await;
 }
 
 async fn every_crash_point<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (Rows, [i64; 4])) {
@@ -64,10 +67,11 @@ async fn every_crash_point<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (R
     }
 }
 
-async fn every_pair<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (Rows, [i64; 4])) -> usize {
+/// Each second point after each first one, of which the short run takes every fourth; there are at least `all` pairs.
+async fn every_pair<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (Rows, [i64; 4]), all: u32) {
     let points = points(bank, start[1]).await;
-    let mut pairs = 0;
-    for (first, point) in points.iter().enumerate() {
+    let (mut pairs, step) = (0, all.div_ceil(repetitions(all)) as usize);
+    for (first, point) in points.iter().enumerate().step_by(step) {
         for second in 0.. {
             let (id, paid) = (fresh_saga(), payment(bank, start[0], start[1]).await);
             let crash = Crash::at(first);
@@ -88,5 +92,5 @@ async fn every_pair<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (Rows, [i
             pairs += 1;
         }
     }
-    pairs
+    assert!(pairs >= repetitions(all), "only {pairs} pairs");
 }
