@@ -100,8 +100,10 @@ impl BatchHandler for ScriptedHandler {
                 self.sim.count(Mishap::Handler);
                 continue;
             }
-            let verdict = self.act(&claimed.message).await;
-            verdicts.give((at + mixed) % batch.len(), running.says(verdict));
+            let verdict = running.says(self.act(&claimed.message).await);
+            // With its verdict it has left the message, which another process may claim before the batch ends.
+            drop(running);
+            verdicts.give((at + mixed) % batch.len(), verdict);
             if self.sim.chance(200) {
                 self.sim.sleep(Duration::from_millis(self.sim.below(500))).await;
             }
