@@ -41,14 +41,17 @@ pub fn add_proof_to(suite: &mut Suite) {
         let name = format!("model::notices_a_store_that_{}", sabotage.name());
         suite.add_trial(&name, move || {
             let sabotaged = Arc::new(Sabotaged::new(MemoryBackend, sabotage));
-            assert!(compare(Arc::new(MemoryBackend), sabotaged, CASES).is_err(), "it was not noticed");
+            assert!(
+                compare(Arc::new(MemoryBackend), sabotaged, repetitions(CASES)).is_err(),
+                "it was not noticed"
+            );
         });
     }
     owned::add_proof_to(suite);
 }
 
-/// How many sequences are enough to notice each sabotage.
-const CASES: u32 = 64;
+/// How many sequences are drawn in all; a quarter of them notices each sabotage.
+const CASES: u32 = 128;
 
 /// Runs random operations on two backends; the shortest sequence that was found to differ is the error.
 ///

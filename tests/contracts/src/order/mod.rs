@@ -46,7 +46,7 @@ const DISTURB_NO_RUN: &str = "random_failures_kills_and_take_overs_disturb_no_ru
 fn add_property_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>, name: &str, runs: bool) {
     let name = format!("{}::{}::order::{name}", backend.name(), backend.strategy());
     suite.add_trial(&name, move || {
-        let cases = repetitions(if backend.name() == "sqlite" { 48 } else { 16 });
+        let cases = if backend.name() == "sqlite" { 48 } else { repetitions(16) };
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let run = runner.run(&vec(step(), 10..60), |script| {

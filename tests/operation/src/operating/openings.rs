@@ -76,7 +76,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// So often that one of them comes between two statements of another.
+/// So often that one of them comes between two statements of another; a quarter has a good chance of it.
 const OPENINGS: u32 = 40;
 
 /// Instances with different configurations start on an empty database at one time.

@@ -114,7 +114,7 @@ impl<S: Place> World<S> {
 
     /// How often a race is run: less often where a commit has to be certified by other nodes.
     pub(super) fn races(&self) -> usize {
-        repetitions(if self.nodes.is_some() { 60 } else { 1000 }) as usize
+        if self.nodes.is_some() { 60 } else { repetitions(1000) as usize }
     }
 
     /// Opens the shop; says what the stock is called in it.

@@ -25,14 +25,17 @@ use crate::{
 use runner::Runner;
 use step::Step;
 
+/// How many sequences notice each sabotage.
+const CASES: u32 = 48;
+
 /// Adds the model test of a backend whose shards are owned.
 pub(super) fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     let name =
         format!("{}::{}::model::owned_shards_behave_like_the_reference", backend.name(), backend.strategy());
     // The rules are the same everywhere, and a sequence takes a server several times as long.
-    let cases = if backend.name() == "sqlite" { 48 } else { 12 };
+    let cases = if backend.name() == "sqlite" { CASES } else { repetitions(12) };
     suite.add_trial(&name, move || {
-        if let Err(difference) = follow(&*backend, repetitions(cases), 300) {
+        if let Err(difference) = follow(&*backend, cases, 300) {
             panic!("{difference}");
         }
     });
@@ -44,7 +47,7 @@ pub(super) fn add_proof_to(suite: &mut Suite) {
         let name = format!("model::owned_shards_notice_a_store_that_{}", sabotage.name());
         suite.add_trial(&name, move || {
             let sabotaged = Sabotaged::new(SeaOrmBackend::sqlite("shard_lease"), sabotage);
-            let noticed = follow(&sabotaged, 64, 0);
+            let noticed = follow(&sabotaged, CASES, 0);
             assert!(noticed.is_err(), "it was not noticed");
         });
     }
