@@ -15,7 +15,7 @@ long *arguments:
 # Formatting, lints, spelling and scripts
 lint:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo clippy --workspace --all-targets $(tests/run --workspace-features) --locked -- -D warnings
     tests/lint
 
 # Every check that a change must pass

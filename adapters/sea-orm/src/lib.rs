@@ -7,7 +7,7 @@
 //!
 //! Every statement is a file that a DBA can read: see [`statements`].
 #![forbid(unsafe_code)]
-// CI builds with room to spare: other compilers, and our callers' crates, nest our futures more deeply than this one does.
+// The long tier builds with room to spare: other compilers, and our callers' crates, nest our futures more deeply than this one does.
 #![cfg_attr(claimstream_nesting, recursion_limit = "96")]
 // Shows beside each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -31,7 +31,10 @@ impl BenchFile {
         let lock = OpenOptions::new().write(true).create_new(true).open(lock_of(&own));
         let lock = lock.map_err(|e| unavailable(&folder, &e))?;
         lock.try_lock().map_err(|e| unavailable(&folder, &e.into()))?;
-        fs::create_dir(&own).map_err(|e| unavailable(&folder, &e))?;
+        fs::create_dir(&own).map_err(|e| {
+            let _ = fs::remove_file(lock_of(&own));
+            unavailable(&folder, &e)
+        })?;
         Ok((Self { folder: own, name, lock }, leftovers))
     }
 

@@ -22,7 +22,7 @@ use crate::database::{
 };
 
 /// A database for measurements, beside the one that a URL names and apart from it: on MySQL and MariaDB a database of its own on
-/// the same server, on SQLite a file of its own in the same folder.
+/// the same server, on SQLite a file in a folder of its own next to that of the URL.
 ///
 /// Nothing of the database that the URL names is read or written. What a run leaves that was killed is removed by the next one: a name
 /// is held as long as its run lives, so that no run removes what another one uses. It needs tokio around it.
@@ -87,7 +87,7 @@ impl BenchPlace {
         &self.url
     }
 
-    /// The name of the database or of the file.
+    /// The name of the database or of the folder.
     pub fn name(&self) -> &str {
         match &self.kind {
             Kind::Server(server) => server.name(),
