@@ -38,6 +38,7 @@
 pub mod backend;
 mod databases;
 pub mod fixture;
+mod redis_connection;
 pub mod suite;
 
 pub use claimstream_testbed::{PrivateDatabase, PrivateRedis, ScratchDatabase, Server, servers, statement};
@@ -47,4 +48,5 @@ pub use fixture::{
     StepFixture, StepTransaction, SubmitTransaction, TestDecision, TestScheme, TimerFixture, TimerPorts,
     Transaction, ids,
 };
+pub use redis_connection::redis_connection;
 pub use suite::{Case, Coverage, Need, Report, Suite, repetitions};

@@ -7,7 +7,7 @@ use claimstream_domain::Published;
 use claimstream_ports::{Consume, ConsumeError, Delivery, Publish, mock::HandTimer};
 use claimstream_testbed::{eventually, known_broker};
 use libtest_mimic::Trial;
-use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 
 use crate::{contract, load::publication, trial};
 
@@ -155,7 +155,8 @@ async fn dropped_while_it_read(fresh: Fresh) {
 impl Fresh {
     async fn connection(&self) -> MultiplexedConnection {
         let client = redis::Client::open(self.url.as_str()).unwrap();
-        client.get_multiplexed_async_connection().await.unwrap()
+        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        client.get_multiplexed_async_connection_with_config(&config).await.unwrap()
     }
 
     /// The connections to this database on which the server holds a call until an entry comes.

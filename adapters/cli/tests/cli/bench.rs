@@ -68,7 +68,7 @@ fn it_measures_beside_the_database_and_leaves_nothing() {
 
 #[test]
 fn it_is_refused_where_there_is_nothing_beside_which_it_could_work() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://missing.db");
+    let operator = Operator::at("sqlite://missing.db");
     assert!(operator.run(&SHORT).failed(1).contains("there is no database missing.db"));
     assert!(!operator.path("missing.db").exists() && made(&operator).is_empty());
     for seconds in ["0", "-1", "61", "NaN"] {
@@ -125,7 +125,7 @@ fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alon
 async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
     for (server, url) in servers("on_a_server_it_makes_a_database_of_its_own_and_removes_it") {
         let scratch = Scratch::on(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        let operator = Operator::at(&scratch.url());
         // A database that is named as a bench's, and that somebody uses for something else.
         let foreign = format!("claimstream_bench_{}", Uuid::now_v7().simple());
         scratch.run(&format!("CREATE DATABASE {foreign}")).await;
@@ -198,7 +198,7 @@ async fn a_user_who_may_make_no_database_is_told_what_to_grant() {
         scratch.run(&format!("GRANT ALL ON {}.* TO '{user}'@'%'", scratch.name())).await;
         let url = scratch.url();
         let (_, place) = url.split_once('@').unwrap();
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &format!("mysql://{user}@{place}"));
+        let operator = Operator::at(&format!("mysql://{user}@{place}"));
         let refused = operator.run(&SHORT).failed(1);
         let granted = "GRANT ALL ON `claimstream\\_bench\\_%`.* TO";
         assert!(

@@ -192,7 +192,7 @@ async fn run(url: &str, script: &str) {
 async fn operate(scratch: &Scratch) {
     let url = scratch.url();
     // The names of both servers mean the same.
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &url.replace("mysql://", "mariadb://"));
+    let operator = Operator::at(&url.replace("mysql://", "mariadb://"));
     let script = operator.run(&["schema", "print", "--shards", "5"]).succeeded();
     run(&url, &script).await;
     assert!(operator.run(&["schema", "apply", "--shards", "5"]).succeeded().contains("into 5 shards"));
@@ -218,7 +218,7 @@ async fn operate(scratch: &Scratch) {
 
 /// An operator whose configuration is the same for all strategies, but for the word.
 fn configured(scratch: &Scratch, strategy: &str) -> Operator {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+    let operator = Operator::at(&scratch.url());
     let file = "[database]\nstrategy = 'WORD'\nlock = 'database'\n[channels.default]\nprovider = 'log'\nfile = 'out.jsonl'\n";
     operator.write("claimstream.toml", file.replace("WORD", strategy));
     operator

@@ -112,7 +112,7 @@ fn lists_are_read_on_from_their_place() {
 
 #[test]
 fn every_command_prints_the_fields_that_the_page_has() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let operator = Operator::at("sqlite://claimstream.db");
     let check = |command: &str, arguments: &[&str]| assert_documented(&operator, command, arguments, "");
     check("schema plan", &["schema", "plan"]);
     check("schema apply", &["schema", "apply"]);

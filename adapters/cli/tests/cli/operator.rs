@@ -27,9 +27,18 @@ impl Operator {
         Self { directory: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
+    /// With the URL of a database. A server is waited for as long as a busy machine may take; the program itself gives it two seconds.
+    pub(crate) fn at(url: &str) -> Self {
+        let operator = Self::new().set("CLAIMSTREAM_DATABASE__URL", url);
+        match url.starts_with("sqlite:") {
+            true => operator,
+            false => operator.set("CLAIMSTREAM_DATABASE__ACQUIRE_TIMEOUT", "10m"),
+        }
+    }
+
     /// With a database that has its tables.
     pub(crate) fn with_database() -> Self {
-        let operator = Self::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+        let operator = Self::at("sqlite://claimstream.db");
         operator.run(&["schema", "apply"]).succeeded();
         operator
     }

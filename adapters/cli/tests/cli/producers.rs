@@ -80,7 +80,7 @@ fn runner(language: &str, what: &str) -> Option<String> {
 /// What the broker gives while the program of the relay publishes what `write` writes, and for a moment longer.
 async fn course(scratch: &Scratch, broker: &str, write: impl FnOnce(&str)) -> Vec<Received> {
     let stream = Stream::on(broker).await;
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+    let operator = Operator::at(&scratch.url());
     operator.write(
         "claimstream.toml",
         format!(

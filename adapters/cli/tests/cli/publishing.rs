@@ -239,7 +239,7 @@ async fn kills_of_the_broker_and_of_relays_lose_nothing_and_keep_the_order_of_ke
     };
     let Some(broker) = PrivateBroker::start_if_known("nats", what) else { return };
     let (scratch, stream) = (Scratch::on(url).await, Stream::on(broker.url()).await);
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+    let operator = Operator::at(&scratch.url());
     operator.write(
         "claimstream.toml",
         format!(

@@ -42,7 +42,7 @@ async fn nothing_is_lost_or_doubled_where_rows_are_claimed() {
 async fn an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends() {
     for (_, url) in servers("an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends") {
         let place = place(Some(url)).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+        let operator = Operator::at(&place.url());
         operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
         let outbox = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
         let open = outbox.begin().await.unwrap();
@@ -71,7 +71,7 @@ async fn an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends() {
 async fn a_message_finds_its_shard_whatever_its_key_and_its_writer() {
     for (name, url) in places("a_message_finds_its_shard_whatever_its_key_and_its_writer") {
         let place = place(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+        let operator = Operator::at(&place.url());
         operator.run(&["schema", "apply", "--shards", "3"]).succeeded();
         let old = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
         orders::enqueue_many(&old).await;
@@ -104,7 +104,7 @@ async fn a_message_finds_its_shard_whatever_its_key_and_its_writer() {
 
 #[test]
 fn a_number_that_would_not_do_is_refused_and_a_preview_changes_nothing() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let operator = Operator::at("sqlite://claimstream.db");
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
     for more in [&["60"][..], &["60", "--yes"], &["8"], &["16"]] {
         let refused = operator.run(&[&["schema", "reshard"], more].concat()).failed(1);
@@ -155,7 +155,7 @@ fn places(test: &str) -> Vec<(String, Option<String>)> {
 
 async fn reshard_at_work(name: &str, url: Option<String>, strategy: &'static str, order: &'static str) {
     let place = place(url).await;
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+    let operator = Operator::at(&place.url());
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
     let plan = Plan::at(&place.url(), strategy, order);
     let orders = Orders::begin(place, plan).await;

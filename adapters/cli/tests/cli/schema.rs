@@ -22,7 +22,7 @@ fn is_printed_for_each_dialect() {
 
 #[tokio::test]
 async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let operator = Operator::at("sqlite://claimstream.db");
     let script = operator.run(&["schema", "print", "--shards", "5"]).succeeded();
     let file = format!("sqlite://{}?mode=rwc", operator.path("claimstream.db").display());
     let database = Database::connect(file).await.unwrap();
@@ -45,7 +45,7 @@ fn is_applied_once_however_often_it_is_asked_for() {
 
 #[test]
 fn is_made_by_nobody_who_only_looks() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let operator = Operator::at("sqlite://claimstream.db");
     for looking in
         [&["status"][..], &["dead", "list"], &["doctor"], &["cancel", "00000000-0000-0000-0000-000000000000"]]
     {
@@ -60,7 +60,7 @@ fn is_made_by_nobody_who_only_looks() {
 
 #[test]
 fn a_plan_names_what_is_sent_and_changes_nothing() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://claimstream.db");
+    let operator = Operator::at("sqlite://claimstream.db");
     let planned = operator.run(&["schema", "plan"]).succeeded();
     assert!(planned.contains("no tables, and this program knows version 4"), "{planned}");
     assert!(planned.contains("nothing was changed") && planned.contains("makes the table"), "{planned}");
@@ -104,7 +104,7 @@ fn parts_for_other_languages_are_printed_without_a_database() {
 async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew() {
     for (_, url) in servers("parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew") {
         let scratch = Scratch::on(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        let operator = Operator::at(&scratch.url());
         for (part, object) in [("routines", "claimstream_enqueue"), ("debezium-view", "claimstream_debezium")]
         {
             let refused = operator.run(&["schema", part, "--apply"]).failed(1);

@@ -54,7 +54,7 @@ pub(crate) async fn on_every_store(test: &str, scenario: impl Fn(&Operator)) {
     scenario(&Operator::with_database());
     for (_, url) in servers(test) {
         let scratch = Scratch::on(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        let operator = Operator::at(&scratch.url());
         operator.run(&["schema", "apply"]).succeeded();
         scenario(&operator);
     }

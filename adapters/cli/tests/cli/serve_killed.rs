@@ -29,7 +29,7 @@ async fn a_client_that_retries_with_its_key_ends_with_one_notification_each() {
     let kills = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(USUAL_KILLS);
     for (_, url) in servers("a_client_that_retries_with_its_key_ends_with_one_notification_each") {
         let scratch = Scratch::on(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &scratch.url());
+        let operator = Operator::at(&scratch.url());
         operator.run(&["schema", "apply"]).succeeded();
         let answered = under_fire(&operator, kills);
         operator.deliver(&["--set", "relay.lease=1s"]).succeeded();

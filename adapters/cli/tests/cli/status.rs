@@ -84,7 +84,7 @@ fn a_watch_has_a_clock_and_says_how_fast_a_queue_grows() {
 
 #[test]
 fn finds_a_file_whose_name_the_url_has_to_encode() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://my%20shop%3F.db");
+    let operator = Operator::at("sqlite://my%20shop%3F.db");
     operator.run(&["schema", "apply"]).succeeded();
     assert!(operator.path("my shop?.db").exists());
     assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
@@ -94,7 +94,7 @@ fn finds_a_file_whose_name_the_url_has_to_encode() {
 
 #[test]
 fn a_database_without_tables_is_refused_with_what_makes_them() {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "sqlite://empty.db");
+    let operator = Operator::at("sqlite://empty.db");
     operator.write("empty.db", "");
     let refused = operator.run(&["status"]).failed(1);
     assert!(refused.contains("run `claimstream schema apply`"), "{refused}");

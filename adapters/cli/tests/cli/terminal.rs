@@ -1,7 +1,10 @@
 use std::{
+    fs::File,
     io::{Read, Write},
-    process::{Command, Stdio},
+    process::Stdio,
 };
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::{
     databases::with_databases,
@@ -9,44 +12,51 @@ use crate::{
 };
 
 /// What the program shows on a terminal, and what its user types there.
-fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> Option<String> {
+fn on_terminal(operator: &Operator, arguments: &[&str], typed: &str) -> String {
     on_terminal_once(operator, arguments, "", || (), typed)
 }
 
-/// The same, but the user does something else between the question and the answer. `script` of util-linux makes the terminal;
-/// Debian always has it.
+/// The same, but the user does something else between the question and the answer.
 fn on_terminal_once(
     operator: &Operator,
     arguments: &[&str],
     question: &str,
     before_the_answer: impl FnOnce(),
     typed: &str,
-) -> Option<String> {
-    let program = operator.command(arguments);
-    let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_str().unwrap());
-    let line: Vec<String> =
-        std::iter::once(program.get_program()).chain(program.get_args()).map(quoted).collect();
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]);
-    script.current_dir(program.get_current_dir().unwrap()).env("TERM", "xterm");
-    script.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut terminal) = script.spawn() else {
-        // Past the capture of a test's output, so that it is seen where all is well.
-        let _ = writeln!(std::io::stderr(), "nothing was shown on a terminal: there is no `script`");
-        return None;
-    };
+) -> String {
+    let (mut user, program_side) = terminal();
+    let mut program = operator.command(arguments);
+    program.env("TERM", "xterm");
+    let side = || Stdio::from(program_side.try_clone().expect("the terminal"));
+    program.stdin(side()).stdout(side()).stderr(side());
+    let mut running = program.spawn().expect("the program");
+    // A terminal ends when the last program on it does.
+    drop((program, program_side));
     let (mut shown, mut letter) = (Vec::new(), [0]);
     while !String::from_utf8_lossy(&shown).contains(question) {
-        terminal.stdout.as_mut().unwrap().read_exact(&mut letter).unwrap();
+        user.read_exact(&mut letter).expect("the question");
         shown.extend(letter);
     }
     before_the_answer();
-    terminal.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-    let ended = terminal.wait_with_output().unwrap();
-    assert!(ended.status.success(), "{ended:?}");
-    shown.extend(ended.stdout);
-    Some(String::from_utf8_lossy(&shown).into_owned())
+    user.write_all(typed.as_bytes()).expect("a terminal");
+    // At its end Linux answers an error.
+    while user.read_exact(&mut letter).is_ok() {
+        shown.extend(letter);
+    }
+    let ended = running.wait().expect("an end");
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(ended.success(), "{ended:?}: {shown}");
+    shown
+}
+
+/// The user's side of a terminal and the program's.
+fn terminal() -> (File, File) {
+    let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&user).expect("its rights");
+    unlockpt(&user).expect("its lock");
+    let name = ptsname(&user, Vec::new()).expect("its name").into_string().expect("text");
+    let program = File::options().read(true).write(true).open(name).expect("its other side");
+    (user.into(), program)
 }
 
 #[test]
@@ -54,7 +64,7 @@ fn long_work_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
     let operator = Operator::with_database();
     let lines: String = (0..3_000).map(|number| request(number, "\"email\"") + "\n").collect();
     operator.write("requests.jsonl", &lines);
-    let Some(shown) = on_terminal(&operator, &["notify", "requests.jsonl"], "") else { return };
+    let shown = on_terminal(&operator, &["notify", "requests.jsonl"], "");
     assert!(shown.contains("new 3000") && shown.contains("bytes"), "{shown:?}");
     let elsewhere = operator.run(&["notify", "requests.jsonl"]);
     assert_eq!(
@@ -62,13 +72,13 @@ fn long_work_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
         ("", true),
         "{elsewhere:?}"
     );
-    let measured = on_terminal(&operator, &["bench", "--seconds", "0.2"], "y\n").unwrap_or_default();
+    let measured = on_terminal(&operator, &["bench", "--seconds", "0.2"], "y\n");
     let asked = "load sqlite://claimstream.db for about 2 s? others who use it notice that [y/N]";
     assert!(
         measured.contains(asked) && measured.contains("measuring") && measured.contains("round trip"),
         "{measured:?}"
     );
-    let declined = on_terminal(&operator, &["bench"], "n\n").unwrap_or_default();
+    let declined = on_terminal(&operator, &["bench"], "n\n");
     assert!(declined.contains("nothing was measured"), "{declined:?}");
 }
 
@@ -78,9 +88,9 @@ fn a_purge_asks_on_a_terminal_and_takes_no_for_an_answer() {
     operator.run_with(&["notify", "-"], request(1, "\"sms\"").as_bytes()).succeeded();
     operator.run(&["relay", "--until-empty", "--set", "channels.email.provider=log"]).succeeded();
     assert!(operator.run(&["show", &id(1)]).succeeded().contains("FAILED"));
-    let Some(kept) = on_terminal(&operator, &["dead", "purge", "--all"], "n\n") else { return };
+    let kept = on_terminal(&operator, &["dead", "purge", "--all"], "n\n");
     assert!(kept.contains("purge 1 dead letter? [y/N]") && kept.contains("nothing was changed"), "{kept:?}");
-    let purged = on_terminal(&operator, &["dead", "purge", "--all"], "y\n").unwrap_or_default();
+    let purged = on_terminal(&operator, &["dead", "purge", "--all"], "y\n");
     assert!(purged.contains("purged 1 dead letter"), "{purged:?}");
 }
 
@@ -107,7 +117,7 @@ fn what_dies_before_the_answer_was_not_asked_about_and_stays() {
     let question = "purge 1 dead letter? [y/N]";
     let meanwhile = || with_one_more_dead(&operator, 2, &[]);
     let purge = ["dead", "purge", "--all"];
-    let Some(purged) = on_terminal_once(&operator, &purge, question, meanwhile, "y\n") else { return };
+    let purged = on_terminal_once(&operator, &purge, question, meanwhile, "y\n");
     assert!(purged.contains("purged 1 dead letter\r\n"), "{purged:?}");
     assert!(operator.run(&["status", "--json"]).succeeded().contains("\"dead\":1"));
 }
@@ -119,7 +129,7 @@ fn a_question_says_which_database_it_is_about_and_an_answer_is_shown_before_the_
         with_one_more_dead(&operator, number, &["--database", name]);
     }
     let purge = ["dead", "purge", "--all"];
-    let Some(shown) = on_terminal(&operator, &purge, "y\nn\n") else { return };
+    let shown = on_terminal(&operator, &purge, "y\nn\n");
     let order = [
         "database billing\r\n",
         "purge 1 dead letter? [y/N]",

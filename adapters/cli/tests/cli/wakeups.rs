@@ -17,7 +17,7 @@ fn start(operator: &Operator) -> (Running, &'static str) {
 }
 
 fn operator(url: &str) -> Operator {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", url);
+    let operator = Operator::at(url);
     operator.write(
         "claimstream.toml",
         "[relay]\nwakeup = 'binlog'\nidle_min = '1h'\nidle_max = '1h'\n\

@@ -8,6 +8,7 @@ use redis::{Client, Script};
 use crate::{
     LEASE, Suite,
     backend::{RedisBackend, lock_in},
+    redis_connection,
 };
 
 /// Adds the fences on the Redis at this URL.
@@ -48,7 +49,7 @@ impl Setup {
 
     /// Calls Redis for each key of the namespace, and answers how many there are.
     async fn for_each_key(&self, call: &str) -> usize {
-        let mut on = self.client.get_multiplexed_async_connection().await.expect("a connection");
+        let mut on = redis_connection(&self.client).await;
         let each = format!(
             "local keys = redis.call('KEYS', ARGV[1]) for _, key in ipairs(keys) do {call} end return #keys"
         );

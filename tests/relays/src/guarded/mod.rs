@@ -20,7 +20,9 @@ use self::{
     fleet::{Fleet, Told},
     holder::QUEUE,
 };
-use crate::{PrivateRedis, Server, Suite, backend::SeaOrmBackend, servers::redis_url, suite::RUNTIME};
+use crate::{
+    PrivateRedis, Server, Suite, backend::SeaOrmBackend, redis_connection, servers::redis_url, suite::RUNTIME,
+};
 
 pub use self::holder::run_if_asked;
 
@@ -131,6 +133,6 @@ async fn depth(outbox: &SeaOrmOutbox) -> u64 {
 
 async fn flush(redis: &PrivateRedis) {
     let client = redis::Client::open(redis.url()).expect("a URL");
-    let mut on = client.get_multiplexed_async_connection().await.expect("a connection");
+    let mut on = redis_connection(&client).await;
     redis::cmd("FLUSHALL").query_async::<()>(&mut on).await.expect("flush");
 }

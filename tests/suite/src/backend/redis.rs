@@ -8,7 +8,7 @@ use redis::{Client, Script};
 use uuid::Uuid;
 
 use super::{Backend, LockBackend, SweptFixture};
-use crate::{Clock, Fixture, LockFixture, suite::Need};
+use crate::{Clock, Fixture, LockFixture, redis_connection, suite::Need};
 
 /// Locks in a Redis; fixtures have a namespace each.
 pub struct RedisBackend {
@@ -91,7 +91,7 @@ impl Clock for RedisClock {
     }
 
     async fn advance(&self, by: Duration) {
-        let mut on = self.client.get_multiplexed_async_connection().await.expect("a connection");
+        let mut on = redis_connection(&self.client).await;
         let millis = u64::try_from(by.as_millis()).expect("a short time");
         let advance = Script::new(Self::ADVANCE);
         let mut advance = advance.prepare_invoke();

@@ -56,6 +56,11 @@ impl Times {
         self.0.push(took);
     }
 
+    /// Whether nothing was timed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }

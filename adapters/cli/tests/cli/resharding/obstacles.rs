@@ -23,7 +23,7 @@ const RESHARD: [&str; 4] = ["schema", "reshard", "64", "--yes"];
 const END: [&str; 4] = ["schema", "reshard", "--end", "--yes"];
 
 async fn applied(place: &Place) -> (Operator, DatabaseConnection) {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+    let operator = Operator::at(&place.url());
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
     (operator, Database::connect(place.url()).await.unwrap())
 }
@@ -82,7 +82,7 @@ async fn queues_behind_names_that_are_no_text_are_resharded_too() {
 async fn a_shard_of_many_pages_is_put_in_order() {
     for (name, url) in places("a_shard_of_many_pages_is_put_in_order") {
         let place = place(url).await;
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+        let operator = Operator::at(&place.url());
         operator.run(&["schema", "apply", "--shards", "1"]).succeeded();
         enqueue(&place, 12_000).await;
         operator.run(&["schema", "reshard", "4", "--yes"]).succeeded();
@@ -187,7 +187,7 @@ async fn rights_that_are_missing_are_named_before_anything_changes() {
         grant("SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX, DROP, CREATE VIEW", "*").await;
         let url = place.url();
         let (_, at) = url.split_once('@').unwrap();
-        let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &format!("mysql://{user}@{at}"));
+        let operator = Operator::at(&format!("mysql://{user}@{at}"));
         let refused = operator.run(&RESHARD).failed(1);
         for right in ["DELETE ON claimstream_resharding", "DELETE ON claimstream_closed_shard"] {
             assert!(refused.contains(&format!("GRANT {right}")), "{}: {refused}", server.name());

@@ -73,7 +73,7 @@ async fn is_refused(url: String) {
 }
 
 async fn applied(place: &Place) -> Operator {
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
+    let operator = Operator::at(&place.url());
     operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
     operator
 }
@@ -118,7 +118,7 @@ async fn reshard_on_nodes(name: &str, url: String) {
     applied(&place).await;
     nodes.catch_up().await;
     let at = nodes.of_database(&place.url());
-    let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &at[at.len() - 1]);
+    let operator = Operator::at(&at[at.len() - 1]);
     let plan = Plan {
         writers: [at[0].clone(), at[1].clone()],
         relays: vec![at[0].clone(), at[1].clone()],
