@@ -18,7 +18,7 @@ use claimstream_suite::*;
 use failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back, several_servers};
 use operating::{
     error_kinds, new_shards, openings, operators_reads, outbox_view, resharding, rights, schema_plans,
-    strategies, telemetry,
+    server_defaults, strategies, telemetry,
 };
 
 fn main() -> ExitCode {
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     error_kinds::add_to(&mut suite, environment);
     rights::add_to(&mut suite, environment);
     schema_plans::add_to(&mut suite, environment);
+    server_defaults::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
     several_servers::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);

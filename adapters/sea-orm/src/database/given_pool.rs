@@ -6,8 +6,16 @@ use sea_orm::{
 #[cfg(feature = "mysql")]
 use super::connection_cache::ConnectionCache;
 use super::{
-    args::Args, brief::Brief, caller_pool::CallerPool, classify::classify, dialect::Dialect,
-    identity::Identity, link::Link, server::server_variables, unit::rows,
+    args::Args,
+    brief::Brief,
+    caller_pool::CallerPool,
+    classify::classify,
+    dialect::Dialect,
+    identity::Identity,
+    link::Link,
+    server::server_variables,
+    session_setting::{SessionSetting, unfit_mode},
+    unit::rows,
 };
 use crate::database::{statements::Statements, store_timer::StoreTimer};
 
@@ -116,15 +124,12 @@ impl GivenPool {
                 self.most
             )));
         }
-        if read("autocommit") != "ON" {
-            return Err(refused("autocommit is off on the pool's connections; SET autocommit = 1 there"));
+        let unfit = SessionSetting::ALL.iter().find(|it| it.matters_to_callers && !it.holds(read));
+        if let Some(setting) = unfit {
+            return Err(refused(format!("on the pool's connections {}", setting.refusal(read))));
         }
-        if !read("sql_mode").contains("STRICT_TRANS_TABLES")
-            && !read("sql_mode").contains("STRICT_ALL_TABLES")
-        {
-            let why = "sql_mode is not strict on the pool's connections, so what is too long would be cut; add \
-                       STRICT_TRANS_TABLES";
-            return Err(refused(why));
+        if let Some(why) = unfit_mode(read("sql_mode")) {
+            return Err(refused(format!("sql_mode of the pool's connections {why}")));
         }
         match read("character_set_client") {
             "utf8mb4" => Ok(()),

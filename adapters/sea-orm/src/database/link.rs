@@ -13,7 +13,7 @@ use sea_orm::{
 use crate::database::sqlx_connection::SqlxSqlite;
 use crate::database::{dialect::Dialect, store_timer::StoreTimer};
 #[cfg(feature = "mysql")]
-use crate::database::{lent::Lent, sqlx_connection::SqlxMySql};
+use crate::database::{lent::Lent, sqlx_connection::SqlxMySql, statements::Statements};
 
 /// A connection of the pool, whatever its driver.
 pub(crate) enum Link {
@@ -93,7 +93,7 @@ impl Link {
     }
 }
 
-/// Asks one question on a connection that is opened for it, beside the pool, however long others keep those of the pool.
+/// Asks one question on a connection that is opened and set up for it outside of the pool, however long others keep those of the pool.
 pub(crate) async fn ask_beside_the_pool(
     db: &DatabaseConnection,
     dialect: Dialect,
@@ -104,6 +104,8 @@ pub(crate) async fn ask_beside_the_pool(
         Dialect::MySql => {
             let options = db.get_mysql_connection_pool().connect_options();
             let mut connection = options.connect().await.map_err(refused)?;
+            let setup = Statements::of(dialect).session.setup.text();
+            SqlxMySql::new(&mut connection).execute_unprepared(setup).await?;
             let answer = SqlxMySql::new(&mut connection).query_all_raw(question).await;
             let _ = sqlx::Connection::close(connection).await;
             answer

@@ -40,6 +40,7 @@ pub(crate) mod relay_pool;
 pub(crate) mod retries;
 pub(crate) mod server;
 pub(crate) mod servers;
+pub(crate) mod session_setting;
 pub(crate) mod spare;
 pub(crate) mod sql;
 pub(crate) mod sqlite_errors;

@@ -1,15 +1,19 @@
 use claimstream_ports::StoreError;
 
-use crate::doctor::{
-    examination::Examination,
-    finding::{Finding, either, failure, good, warning},
+use crate::{
+    database::session_setting::{SessionSetting, unfit_mode},
+    doctor::{
+        examination::Examination,
+        finding::{Finding, either, failure, good, warning},
+    },
 };
 
 const DOCTOR: &str = "doctor";
 
 pub(super) fn examine_session<'a>(read: impl Fn(&str) -> &'a str) -> Vec<Finding> {
     let isolation = [read("transaction_isolation"), read("tx_isolation")].concat();
-    let strict = read("sql_mode").contains("STRICT_TRANS_TABLES");
+    let unfit = SessionSetting::ALL.iter().filter(|setting| !setting.holds(&read));
+    let unfit: Vec<_> = unfit.map(|setting| setting.refusal(&read)).collect();
     vec![
         either(
             isolation.contains("READ-COMMITTED"),
@@ -17,10 +21,14 @@ pub(super) fn examine_session<'a>(read: impl Fn(&str) -> &'a str) -> Vec<Finding
             failure("isolation", format!("must be READ COMMITTED on our connections, is {isolation}")),
         ),
         either(
-            strict,
-            good("sql_mode", "strict"),
-            failure("sql_mode", format!("must be strict, is {}", read("sql_mode"))),
+            unfit.is_empty(),
+            good("session", "every setting on our connections has the value that statements need"),
+            failure("session", format!("on our connections {}", unfit.join("; "))),
         ),
+        match unfit_mode(read("sql_mode")) {
+            None => good("sql_mode", "strict"),
+            Some(why) => failure("sql_mode", format!("of our connections {why}")),
+        },
         either(
             read("time_zone") == "+00:00",
             good("time zone", "+00:00 on our connections"),

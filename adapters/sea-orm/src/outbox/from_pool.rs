@@ -17,8 +17,8 @@ impl SeaOrmOutbox {
     /// * It rolls back an open transaction on a connection that comes back, as a cancelled caller leaves it. A pool of sqlx does so
     ///   with an `after_release` that sends `ROLLBACK`; one that was made with
     ///   [`HardenedPool::options`](crate::HardenedPool::options) does.
-    /// * On a server it has at least 2 connections, and the server takes them and the outbox's own; autocommit is on, the
-    ///   `sql_mode` strict, and the character set utf8mb4.
+    /// * On a server it has at least 2 connections, and the server takes them and the outbox's own; autocommit is on,
+    ///   `completion_type` is `NO_CHAIN`, the `sql_mode` strict, and the character set utf8mb4.
     /// * Its connections lead to the database that its connect options name, in a file if it is SQLite.
     pub async fn from_pool(
         pool: impl Into<DatabaseConnection>,

@@ -9,5 +9,6 @@ pub mod outbox_view;
 pub mod resharding;
 pub mod rights;
 pub mod schema_plans;
+pub mod server_defaults;
 pub mod strategies;
 pub mod telemetry;

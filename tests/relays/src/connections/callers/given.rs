@@ -95,7 +95,9 @@ pub(super) async fn a_pool_that_does_not_fit_is_refused(setup: &Setup, url: &str
     let unfit = [
         (1, "DO 0", ["max_connections must be 2", "2 or more"]),
         (100_000, "DO 0", ["the server takes", "lower the pool's max_connections"]),
-        (SIZE, "SET autocommit = 0", ["autocommit is off", "SET autocommit = 1"]),
+        (SIZE, "SET autocommit = 0", ["autocommit is OFF", "SET autocommit = ON"]),
+        (SIZE, "SET completion_type = 1", ["completion_type is CHAIN", "SET completion_type = 0"]),
+        (SIZE, "SET unique_checks = 0", ["unique_checks is OFF", "SET unique_checks = ON"]),
         (SIZE, "SET sql_mode = ''", ["not strict", "STRICT_TRANS_TABLES"]),
         (SIZE, "SET NAMES latin1", ["character set", "charset=utf8mb4"]),
         (SIZE, &moved, ["do not lead to the database", "instead of changing it with USE"]),

@@ -1,0 +1,128 @@
+//! Servers whose defaults would change what statements mean: the outbox works on them as on any other.
+
+use std::time::Duration;
+
+use claimstream::{Compose, Enqueue};
+use claimstream_domain::{NewMessage, Settled};
+use claimstream_sea_orm::{FrozenClock, Severity, Strategy};
+use futures::future::try_join_all;
+use sea_orm::{ConnectionTrait, Database};
+
+use crate::{Fixture, Instance, LEASE, Ports, PrivateDatabase, Server, Suite, backend::SeaOrmBackend};
+
+/// Defaults of new sessions. A server that does not have one, or does not know the value, is left without it.
+///
+/// The outbox sets those of the first part itself; those of the second part change nothing that it sends.
+const DEFAULTS: [(&str, &str); 35] = [
+    ("autocommit", "0"),
+    ("completion_type", "1"),
+    ("innodb_lock_wait_timeout", "1"),
+    ("innodb_snapshot_isolation", "1"),
+    ("max_join_size", "1"),
+    ("sql_auto_is_null", "1"),
+    ("sql_safe_updates", "1"),
+    ("sql_select_limit", "1"),
+    ("time_zone", "'+09:00'"),
+    ("transaction_isolation", "'SERIALIZABLE'"),
+    ("tx_isolation", "'SERIALIZABLE'"),
+    ("transaction_read_only", "1"),
+    ("tx_read_only", "1"),
+    ("unique_checks", "0"),
+    ("wait_timeout", "1"),
+    (
+        "sql_mode",
+        "'ANSI_QUOTES,HIGH_NOT_PRECEDENCE,IGNORE_SPACE,NO_UNSIGNED_SUBTRACTION,PAD_CHAR_TO_FULL_LENGTH'",
+    ),
+    ("sql_mode", "CONCAT(@@GLOBAL.sql_mode, ',NO_BACKSLASH_ESCAPES,REAL_AS_FLOAT')"),
+    ("sql_mode", "CONCAT(@@GLOBAL.sql_mode, ',ORACLE,EMPTY_STRING_IS_NULL,NO_BACKSLASH_ESCAPES')"),
+    ("sql_mode", "CONCAT(@@GLOBAL.sql_mode, ',SIMULTANEOUS_ASSIGNMENT')"),
+    //
+    ("character_set_server", "'latin1'"),
+    ("check_constraint_checks", "0"),
+    ("collation_connection", "'latin1_swedish_ci'"),
+    ("default_storage_engine", "'MyISAM'"),
+    ("default_week_format", "7"),
+    ("div_precision_increment", "0"),
+    ("foreign_key_checks", "0"),
+    ("group_concat_max_len", "4"),
+    ("innodb_strict_mode", "0"),
+    ("lc_time_names", "'de_DE'"),
+    ("max_sort_length", "64"),
+    ("sql_generate_invisible_primary_key", "1"),
+    ("sql_if_exists", "1"),
+    ("sql_notes", "0"),
+    ("sql_quote_show_create", "0"),
+    ("sql_require_primary_key", "1"),
+];
+
+/// Adds it on every server that is here.
+pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
+    for server in Server::ALL.into_iter().filter(|server| server.url(&environment).is_some()) {
+        let name = format!("{}::server_defaults::change_nothing", server.name);
+        suite.add_async_trial(&name, change_nothing(server));
+    }
+}
+
+async fn change_nothing(server: Server) {
+    let private = tokio::task::spawn_blocking(move || PrivateDatabase::start(server, ""));
+    let private = private.await.expect("a server");
+    let backend = |strategy: &Strategy| SeaOrmBackend::server(server.name, private.url(), strategy.name());
+    let backends: Vec<_> = server.strategies().iter().map(backend).collect();
+    let databases =
+        try_join_all(backends.iter().map(SeaOrmBackend::fresh_database)).await.expect("databases");
+    let changed = change(private.url()).await;
+    assert!(changed.len() >= 25, "the server has only {changed:?}");
+    for (backend, url) in backends.iter().zip(databases) {
+        works(backend, &url).await;
+    }
+    // The databases are dropped behind this.
+    let admin = Database::connect(private.url()).await.expect("connect");
+    admin.execute_unprepared("SET GLOBAL TRANSACTION READ WRITE").await.expect("writable");
+}
+
+/// Changes the defaults of sessions that begin later; returns those that the server has.
+async fn change(url: &str) -> Vec<&'static str> {
+    let admin = Database::connect(url).await.expect("connect");
+    let mut changed = Vec::new();
+    for (name, value) in DEFAULTS {
+        if admin.execute_unprepared(&format!("SET GLOBAL {name} = {value}")).await.is_ok() {
+            changed.push(name);
+        }
+    }
+    changed
+}
+
+/// Everything that a database goes through: it is made, written to, claimed from, swept and examined.
+async fn works(backend: &SeaOrmBackend, url: &str) {
+    let clock = FrozenClock::at(Fixture::start().as_micros());
+    let outbox = backend.open(url, Some(clock.clone())).await.expect("open");
+    let instance = Instance::new(1, Ports::of(outbox.clone()), Fixture::fresh_queue(), 10);
+    let message =
+        |bytes: &[u8]| NewMessage::bytes(instance.queue().clone(), "text/plain", bytes).expect("a message");
+    let live = message(b"later").deliver_after(Duration::from_secs(86_400 * 30));
+    let first = [message(b""), message(b"'\\%_\""), message(b"third"), message(b"fourth"), live];
+    outbox.enqueue_now(&first).await.expect("enqueue");
+    let tx = outbox.begin().await.expect("begin");
+    outbox.enqueue(&tx, &[message(b"in a transaction")]).await.expect("enqueue");
+    outbox.commit(tx).await.expect("commit");
+
+    let taken = instance.take_all().await;
+    assert_eq!(taken.len(), 5);
+    assert!(taken.iter().any(|claimed| claimed.message.payload.bytes().is_empty()));
+    assert_eq!(instance.nack(&taken[0], LEASE, "again").await, Settled::Accepted);
+    assert_eq!(instance.bury(&taken[1], "no").await, Settled::Accepted);
+    for claimed in &taken[2..] {
+        assert_eq!(instance.ack(claimed).await, Settled::Accepted);
+    }
+    instance.finds_nothing().await;
+    clock.advance(LEASE);
+    assert_eq!(instance.ack(&instance.take_one().await).await, Settled::Accepted);
+
+    clock.advance(Duration::from_secs(86_400 * 2));
+    assert_eq!(outbox.sweep().await.expect("sweep").bodies, 4, "of what is finished");
+    let failures = outbox.doctor().await.expect("doctor").into_iter();
+    let failures: Vec<_> = failures.filter(|finding| finding.severity == Severity::Failure).collect();
+    assert!(failures.is_empty(), "{failures:?}");
+    clock.advance(Duration::from_secs(86_400 * 30));
+    assert_eq!(instance.take_one().await.message.payload.bytes(), b"later");
+}
