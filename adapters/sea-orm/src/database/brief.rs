@@ -54,6 +54,23 @@ impl Brief {
             lending: None,
         }
     }
+
+    /// Runs a statement unless `check` refuses it once its connection is there, which may be the first to another server.
+    pub(crate) async fn execute_checked(
+        &self,
+        statement: Statement,
+        check: impl FnOnce() -> Result<(), DbErr>,
+    ) -> Result<ExecResult, DbErr> {
+        #[cfg(feature = "mysql")]
+        if let Some(Lending { moves, timer, patience }) = &self.lending {
+            let connect = || Link::of_pool(&self.pool, Dialect::MySql, timer);
+            let mut link = moves.reaching(*patience, connect).await?;
+            check()?;
+            return link.execute_raw(statement).await;
+        }
+        check()?;
+        self.pool.execute_raw(statement).await
+    }
 }
 
 impl Deref for Brief {

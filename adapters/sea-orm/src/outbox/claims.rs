@@ -34,7 +34,7 @@ impl Settlements for SeaOrmOutbox {
         }
         let (rooms, settlements) = (Arc::clone(&self.rooms), settlements.to_vec());
         let work = async move {
-            let begun = rooms.db.clock.elapsed();
+            let begun = rooms.sweeper.settling();
             let settled = settle(&rooms, &settlements).await?;
             rooms.sweeper.note(&settlements, &settled, begun);
             Ok(settled)

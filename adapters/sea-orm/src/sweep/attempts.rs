@@ -2,11 +2,7 @@ use claimstream_ports::StoreError;
 use uuid::Uuid;
 
 use crate::{
-    database::{
-        args::bytes,
-        typed_row::row,
-        unit::{rows, run},
-    },
+    database::{args::bytes, typed_row::row, unit::rows},
     sweep::{sweeper::Sweeper, swept::SWEEP},
 };
 
@@ -31,8 +27,7 @@ impl Sweeper {
         gone.dedup();
         if !gone.is_empty() {
             let args = self.db.args().with_list("ids", gone.into_iter().map(bytes));
-            let forget = || run(self.db.relay(), SWEEP, self.db.sql.attempts.forget.bind(&args));
-            self.db.restarting(forget).await?;
+            self.delete(self.db.sql.attempts.forget.bind(&args)).await?;
         }
         Ok(Some(last))
     }

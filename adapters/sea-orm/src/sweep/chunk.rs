@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream_ports::StoreError;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait, Value};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait};
 use uuid::Uuid;
 
 use crate::{
@@ -33,9 +33,11 @@ impl Sweeper {
     ///
     /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
     /// to the caller that enqueues it. A body that is read is older than the settlement or stays, and a body that is deleted is as
-    /// old as the one that was read.
+    /// old as the one that was read. What was finished on a server that another one has replaced is left to the whole sweep: it may be live.
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
-        let left = self.leftovers.take(most as usize);
+        let mut left = self.leftovers.take(most as usize);
+        let taken = left.len();
+        left.retain(|left| left.settling.takeovers == self.takeovers);
         let args = self.db.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
         let found =
             self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.left.bind(&args))).await?;
@@ -50,8 +52,8 @@ impl Sweeper {
             }
         }
         let deleted = self.delete_bodies(finished, newest.saturating_add(1)).await?;
-        tracing::debug!(taken = left.len(), deleted, "bodies of finished messages deleted");
-        Ok(Left { taken: left.len(), deleted })
+        tracing::debug!(taken, deleted, "bodies of finished messages deleted");
+        Ok(Left { taken, deleted })
     }
 
     /// Some ids between two that have bodies stored before the bound, in order.
@@ -97,7 +99,7 @@ impl Sweeper {
             return Ok(0);
         }
         let args = ids_args(&self.db, &ids).with("bound", bound);
-        self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.delete.bind(&args))).await
+        self.delete(self.db.sql.sweep.delete.bind(&args)).await
     }
 
     /// Gives some dead letters that have lost their bodies theirs back: the last of them and how many; `None` if there is none.
@@ -121,7 +123,8 @@ impl Sweeper {
         Ok(Some((last, restored)))
     }
 
-    /// Forgets some of the oldest keys whose messages have no body; `None` if there is none.
+    /// Forgets the keys among some of the oldest whose messages have no body: up to when it has looked, and how many went; `None` if there
+    /// is none.
     pub(super) async fn sweep_dedup_keys(
         &self,
         from: i64,
@@ -131,19 +134,11 @@ impl Sweeper {
         let args = self.db.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
         let page =
             self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.keys.bind(&args))).await?;
-        let keys = page.iter().map(KeyRow::read).collect::<Result<Vec<_>, _>>()?;
-        let Some(last) = keys.last() else { return Ok(None) };
-        let mut swept = 0;
-        for of_queue in keys.chunk_by(|key, next| key.queue == next.queue) {
-            let names = of_queue.iter().map(|key| Value::from(key.dedup_key.as_str()));
-            let args = self.db.args().with("queue", of_queue[0].queue.as_str()).with("bound", bound);
-            let args = args.with_list("keys", names);
-            swept += self
-                .db
-                .restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.dedup.bind(&args)))
-                .await?;
-        }
-        Ok(Some((last.created_at, swept)))
+        let upto = page.first().map(|row| row.maybe_int("upto")).transpose()?.flatten();
+        let Some(upto) = upto else { return Ok(None) };
+        let args = self.db.args().with("from", from).with("upto", upto);
+        let swept = self.delete(self.db.sql.sweep.dedup.bind(&args)).await?;
+        Ok(Some((upto, swept)))
     }
 
     pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
@@ -191,10 +186,6 @@ impl Sweeper {
 row! {
     /// A body of a message that this process has finished.
     struct LeftRow of "sweep/left" { id: Uuid, stored_at: i64, age: i64 }
-}
-
-row! {
-    struct KeyRow of "sweep/keys" { queue: String, dedup_key: String, created_at: i64 }
 }
 
 row! {

@@ -4,10 +4,7 @@ use claimstream_domain::Retention;
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{
-        clock::micros,
-        unit::{rows, run},
-    },
+    database::{clock::micros, unit::rows},
     sweep::{round::Round, sweeper::Sweeper, swept::SWEEP},
 };
 
@@ -37,7 +34,6 @@ impl Sweeper {
     /// Forgets some of the oldest erasures, and says how many.
     async fn sweep_erasures(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
         let args = self.db.args().with("bound", bound).with("limit", i64::from(most));
-        let forget = || run(self.db.relay(), SWEEP, self.db.sql.erasures.forget_older.bind(&args));
-        self.db.restarting(forget).await
+        self.delete(self.db.sql.erasures.forget_older.bind(&args)).await
     }
 }

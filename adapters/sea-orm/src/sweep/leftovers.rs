@@ -16,18 +16,26 @@ pub(crate) struct Leftovers(Mutex<VecDeque<Leftover>>);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Leftover {
     pub(crate) id: Uuid,
-    /// When its settlement began, by the monotonic clock.
-    pub(crate) settled: Duration,
+    pub(crate) settling: Settling,
+}
+
+/// When and where a settlement began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Settling {
+    /// By the monotonic clock.
+    pub(crate) at: Duration,
+    /// How many takeovers of the server were known.
+    pub(crate) takeovers: u64,
 }
 
 impl Leftovers {
     /// About three megabytes.
     const MOST: usize = 100_000;
 
-    pub(crate) fn note(&self, settled: Duration, ids: impl Iterator<Item = Uuid>) {
+    pub(crate) fn note(&self, settling: Settling, ids: impl Iterator<Item = Uuid>) {
         let mut left = self.left();
         let room = Self::MOST.saturating_sub(left.len());
-        left.extend(ids.take(room).map(|id| Leftover { id, settled }));
+        left.extend(ids.take(room).map(|id| Leftover { id, settling }));
     }
 
     /// The oldest ones, at most `most`; they are forgotten here.
@@ -52,7 +60,7 @@ impl Leftover {
     ///
     /// `now` was read after the age was, so that a doubtful body counts as too young and stays.
     pub(crate) fn is_of(&self, age: Duration, now: Duration) -> bool {
-        age > now.saturating_sub(self.settled)
+        age > now.saturating_sub(self.settling.at)
     }
 }
 
@@ -64,14 +72,14 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_to_the_sweep() {
-        let (left, at) = (Leftovers::default(), Duration::from_secs(3));
+        let (left, at) = (Leftovers::default(), Settling { at: Duration::from_secs(3), takeovers: 0 });
         let ids = |from: u128, to: u128| (from..to).map(Uuid::from_u128);
         left.note(at, ids(0, 99_999));
         left.note(at, ids(99_999, 100_005));
         assert_eq!(left.len(), 100_000);
-        assert_eq!(left.take(1), [Leftover { id: Uuid::nil(), settled: at }]);
+        assert_eq!(left.take(1), [Leftover { id: Uuid::nil(), settling: at }]);
         left.note(at, ids(7, 9));
-        assert_eq!(left.take(200_000).last(), Some(&Leftover { id: Uuid::from_u128(7), settled: at }));
+        assert_eq!(left.take(200_000).last(), Some(&Leftover { id: Uuid::from_u128(7), settling: at }));
         assert!(left.take(1).is_empty());
     }
 
@@ -81,7 +89,8 @@ mod tests {
             stored in 0..1000_u64, settled in 0..1000_u64, seen in 1000..2000_u64, told in 0..100_u64,
         ) {
             let [stored, settled, seen, told] = [stored, settled, seen, told].map(Duration::from_micros);
-            let leftover = Leftover { id: Uuid::nil(), settled };
+            let settling = Settling { at: settled, takeovers: 0 };
+            let leftover = Leftover { id: Uuid::nil(), settling };
             let is_of = leftover.is_of(seen - stored, seen + told);
             prop_assert!(!is_of || stored < settled);
             prop_assert!(is_of || stored + told >= settled);

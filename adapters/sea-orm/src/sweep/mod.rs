@@ -7,6 +7,7 @@ mod erasures;
 mod in_app;
 pub(crate) mod lag;
 pub(crate) mod leftovers;
+mod parts;
 pub(crate) mod requests;
 pub(crate) mod round;
 pub(crate) mod steps;

@@ -86,7 +86,7 @@ impl Sweeper {
             return Ok(false);
         }
         let ids = page.iter().map(|row| row.uuid("id")).collect::<Result<Vec<_>, _>>()?;
-        let transaction = self.db.begin(SWEEP).await?;
+        let transaction = self.begin().await?;
         self.delete_messages(&transaction, &ids).await?;
         self.db.commit(SWEEP, transaction).await?;
         Ok(true)
@@ -105,7 +105,7 @@ impl Sweeper {
     /// Deletes requests with the last of their records in one transaction, so that their counts never show a part of them.
     async fn delete_requests(&self, requests: &[Uuid], bound: i64, most: i64) -> Result<u64, StoreError> {
         let sql = &self.db.sql.sweep;
-        let transaction = self.db.begin(SWEEP).await?;
+        let transaction = self.begin().await?;
         let args = ids_args(&self.db, requests).with("bound", bound);
         let deleted = run(&transaction, SWEEP, sql.request_delete.bind(&args)).await?;
         if deleted == requests.len() as u64 {

@@ -8,6 +8,7 @@ use crate::{
     database::{clock::micros, store_timer::Stopwatch},
     sweep::{
         chunk::Left,
+        parts::Parts,
         sweeper::Sweeper,
         swept::{SWEEP, Swept},
         window::Window,
@@ -38,7 +39,12 @@ impl Round {
     const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
     pub(crate) fn of(sweeper: &Arc<Sweeper>) -> Self {
-        Self { sweeper: Arc::clone(sweeper), pace: SweepPace::default(), looked: None, window: Window::SIZE }
+        Self {
+            sweeper: Arc::new(sweeper.from_now()),
+            pace: SweepPace::default(),
+            looked: None,
+            window: Window::SIZE,
+        }
     }
 
     /// One chunk of what this process has finished; `None` if there is nothing.
@@ -46,30 +52,36 @@ impl Round {
         if self.sweeper.leftovers.len() == 0 {
             return Ok(None);
         }
+        self.sweeper = Arc::new(self.sweeper.from_now());
         let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_leftovers(most).await };
         let left = self.chunk(chunk).await?;
         self.sweeper.db.measure(Measured::Swept { rows: left.deleted });
         Ok(Some(left))
     }
 
-    /// One bound for all of it.
+    /// One bound for all parts. They do not depend on each other: the others go on after one has failed, and its error is the answer.
     pub(crate) async fn all(&mut self) -> Result<Swept, StoreError> {
         self.bearable().await?;
         let retention = self.sweeper.retention;
         let now = self.unit(|sweeper| async move { sweeper.fresh_now().await }).await?;
         let before = |keep: Duration| now.saturating_sub(micros(keep)).max(0);
-        self.restore().await?;
-        let bodies = self.bodies(before(retention.of_bodies())).await?;
-        let dedup_keys = self.dedup_keys(before(retention.of_keys())).await?;
-        let instances = before(retention.of_keys().max(KEEP_INSTANCES));
-        self.unit(move |sweeper| async move { sweeper.sweep_instances(instances).await }).await?;
-        self.locks(before(KEEP_LOCKS)).await?;
-        let (steps, sagas) = self.steps(before(self.sweeper.step_retention)).await?;
-        let requests = self.requests(before(retention.of_keys())).await?;
-        self.erasures(before(retention.of_keys().max(KEEP_ERASURES))).await?;
-        self.attempts(before(retention.of_keys())).await?;
-        let in_app = self.in_app().await?;
-        self.audit().await?;
+        let mut parts = Parts::default();
+        parts.run("lost bodies", self.restore()).await;
+        let bodies = parts.run("bodies", self.bodies(before(retention.of_bodies()))).await;
+        let dedup_keys = parts.run("dedup keys", self.dedup_keys(before(retention.of_keys()))).await;
+        let old = before(retention.of_keys().max(KEEP_INSTANCES));
+        let instances = self.unit(move |sweeper| async move { sweeper.sweep_instances(old).await });
+        parts.run("instances", instances).await;
+        parts.run("locks", self.locks(before(KEEP_LOCKS))).await;
+        let old = before(self.sweeper.step_retention);
+        let (steps, sagas) = parts.run("steps", self.steps(old)).await;
+        let requests = parts.run("requests", self.requests(before(retention.of_keys()))).await;
+        let old = before(retention.of_keys().max(KEEP_ERASURES));
+        parts.run("erasures", self.erasures(old)).await;
+        parts.run("attempts", self.attempts(before(retention.of_keys()))).await;
+        let in_app = parts.run("in-app inboxes", self.in_app()).await;
+        parts.run("audit log", self.audit()).await;
+        parts.result()?;
         tracing::info!(bodies, dedup_keys, steps, sagas, requests, in_app, "swept");
         let swept = Swept { bodies, dedup_keys, steps, sagas, requests, in_app };
         self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
@@ -135,15 +147,15 @@ impl Round {
         Ok(window)
     }
 
-    /// Bodies have been swept by this bound or a later one: a message that still has one is live, or was revived.
+    /// A message that has a body is live, was revived, or has not been swept yet.
     async fn dedup_keys(&mut self, bound: i64) -> Result<u64, StoreError> {
         let (mut from, mut swept) = (0, 0);
         loop {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
                 sweeper.sweep_dedup_keys(from, bound, most).await
             };
-            let Some((newest, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
-            from = newest;
+            let Some((upto, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
+            from = upto + 1;
             swept += deleted;
         }
     }

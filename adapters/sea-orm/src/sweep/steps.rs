@@ -5,7 +5,7 @@ use crate::{
     database::{
         transaction::Transaction,
         typed_row::row,
-        unit::{Row, rows, run},
+        unit::{Row, rows},
     },
     sweep::{sweeper::Sweeper, swept::SWEEP},
 };
@@ -62,10 +62,7 @@ impl Sweeper {
             let names = of_scope.iter().map(|(_, run)| Value::from(run.as_str()));
             let args = self.db.args().with("scope", of_scope[0].0.as_str()).with("bound", bound);
             let args = args.with_list("runs", names);
-            swept += self
-                .db
-                .restarting(|| run(self.db.relay(), SWEEP, self.db.sql.steps.forget.bind(&args)))
-                .await?;
+            swept += self.delete(self.db.sql.steps.forget.bind(&args)).await?;
         }
         Ok(Some((last, swept)))
     }
@@ -107,7 +104,7 @@ impl Sweeper {
             let args = self.db.args().with("scope", of_scope[0].scope.as_str()).with("bound", bound);
             let args = args.with_list("runs", of_scope.iter().map(|row| Value::from(row.run.as_str())));
             let sql = &self.db.sql.sweep.sagas_delete;
-            swept += self.db.restarting(|| run(self.db.relay(), SWEEP, sql.bind(&args))).await?;
+            swept += self.delete(sql.bind(&args)).await?;
         }
         Ok(Some((last, swept)))
     }

@@ -7,13 +7,20 @@ use std::{
 };
 
 use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimit};
+use claimstream_ports::StoreError;
+use sea_orm::{DbErr, Statement};
 
 use crate::{
-    database::Database,
-    sweep::{lag::LagGauge, leftovers::Leftovers},
+    database::{Database, classify::classify, deadline::in_time, transaction::Transaction},
+    sweep::{
+        lag::LagGauge,
+        leftovers::{Leftovers, Settling},
+        swept::SWEEP,
+    },
 };
 
 /// What sweeps go by.
+#[derive(Clone)]
 pub(crate) struct Sweeper {
     pub(crate) db: Arc<Database>,
     pub(crate) retention: Retention,
@@ -23,9 +30,11 @@ pub(crate) struct Sweeper {
     pub(crate) in_app_retention: Option<Duration>,
     pub(crate) limit: StrainLimit,
     pub(crate) lag: Option<LagGauge>,
-    pub(crate) leftovers: Leftovers,
+    pub(crate) leftovers: Arc<Leftovers>,
     /// The server does not show its history list.
-    blind: AtomicBool,
+    blind: Arc<AtomicBool>,
+    /// How many takeovers of the server were known when the sweep began.
+    pub(super) takeovers: u64,
 }
 
 impl Sweeper {
@@ -44,13 +53,53 @@ impl Sweeper {
             in_app_retention,
             limit,
             lag,
-            leftovers: Leftovers::default(),
-            blind: AtomicBool::default(),
+            leftovers: Arc::default(),
+            blind: Arc::default(),
+            takeovers: 0,
         }
     }
 
-    /// Notes which messages are finished, if their bodies are not to be kept; `begun` is when their settlement began.
-    pub(crate) fn note(&self, settlements: &[Settlement], settled: &[Settled], begun: Duration) {
+    /// For a sweep that begins now.
+    ///
+    /// What it reads holds until another server takes over, which may lack the last commits: a message that was finished is live
+    /// there.
+    pub(super) fn from_now(&self) -> Self {
+        Self { takeovers: self.db.health.servers.takeovers(), ..self.clone() }
+    }
+
+    /// Deletes what the sweep has found to be of no use, unless another server has taken over since it began.
+    pub(super) async fn delete(&self, statement: Statement) -> Result<u64, StoreError> {
+        let delete = || {
+            let deleted = self.db.relay().execute_checked(statement.clone(), || self.check_server());
+            in_time(SWEEP, deleted, classify)
+        };
+        Ok(self.db.restarting(delete).await?.rows_affected())
+    }
+
+    /// A transaction on the server at which the sweep began.
+    pub(super) async fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+        let transaction = self.db.begin(SWEEP).await?;
+        if let Err(moved) = self.check_server() {
+            self.db.roll_back(SWEEP, transaction).await?;
+            return Err(classify(SWEEP, moved));
+        }
+        Ok(transaction)
+    }
+
+    fn check_server(&self) -> Result<(), DbErr> {
+        match self.db.health.servers.takeovers() == self.takeovers {
+            true => Ok(()),
+            false => Err(DbErr::Custom("another server has taken over since the sweep began".into())),
+        }
+    }
+
+    /// When and where a settlement begins that will be [noted](Self::note).
+    pub(crate) fn settling(&self) -> Settling {
+        Settling { at: self.db.clock.elapsed(), takeovers: self.db.health.servers.takeovers() }
+    }
+
+    /// Notes which messages are finished, if their bodies are not to be kept.
+    pub(crate) fn note(&self, settlements: &[Settlement], settled: &[Settled], begun: Settling) {
         if !self.retention.deletes() {
             return;
         }

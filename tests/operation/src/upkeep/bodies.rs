@@ -6,6 +6,7 @@ use claimstream_domain::{
     Retention,
 };
 use claimstream_sea_orm::Swept;
+use sea_orm::DbBackend;
 use uuid::Uuid;
 
 use super::{Place, Setup, hex, keep};
@@ -14,6 +15,8 @@ use crate::Suite;
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let what = "a_sweep_takes_what_is_finished_and_leaves_what_is_live";
     place.add(suite, "auto", keep(), what, takes_what_is_finished);
+    let what = "a_key_that_is_no_text_is_swept_like_any_other";
+    place.add(suite, "auto", keep(), what, sweeps_a_key_that_is_no_text);
     let what = "a_message_that_cannot_be_read_stands_in_nobodys_way";
     place.add(suite, "auto", keep(), what, steps_over_what_cannot_be_read);
     let what = "a_message_without_a_body_goes_to_the_dead_letters";
@@ -42,6 +45,23 @@ async fn takes_what_is_finished(setup: Setup) {
     setup.clock.advance(Duration::from_secs(86_400));
     let left = setup.instance.take_all().await;
     assert_eq!(left.len(), 6, "four live ones, a young one and one with a key that was free again");
+}
+
+async fn sweeps_a_key_that_is_no_text(setup: Setup) {
+    let key = |key: &str| DedupKey::new(key).expect("a key");
+    let done = [setup.message().unique_by(key("foreign")), setup.message().unique_by(key("ours"))];
+    setup.outbox.enqueue_now(&done).await.expect("enqueue");
+    let bytes = match setup.outbox.connection().get_database_backend() {
+        DbBackend::Sqlite => "CAST(x'4dfc6c6c6572' AS TEXT)",
+        _ => "x'4dfc6c6c6572'",
+    };
+    setup
+        .execute(&format!("UPDATE claimstream_dedup SET dedup_key = {bytes} WHERE dedup_key = 'foreign'"))
+        .await;
+    setup.finish_all().await;
+    setup.clock.advance(Retention::SHORTEST * 48);
+    let swept = setup.outbox.sweep().await.expect("sweep");
+    assert_eq!(swept, Swept { bodies: 2, dedup_keys: 2, ..Swept::default() });
 }
 
 async fn buries_what_has_no_body(setup: Setup) {

@@ -1,5 +1,5 @@
--- Forgets dedup keys.
+-- Forgets the dedup keys of a time whose messages have no body any more.
 DELETE FROM claimstream_dedup
- WHERE queue = :queue
-   AND dedup_key IN (:keys)
-   AND created_at < {moment :bound}
+ WHERE created_at >= {moment :from}
+   AND created_at <= {moment :upto}
+   AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id)
