@@ -37,12 +37,12 @@ impl<T, A: Clone> WriteCoalescer<T, A> {
 
     /// Has `items` written, alone or with others, and waits until they are.
     ///
-    /// `start` is called if nobody is writing; it must see to it that [`drain`](Self::drain) runs to its end.
+    /// `start` is called if nothing is being written; it runs the drain.
     pub(crate) async fn write(
-        &self,
+        self: &Arc<Self>,
         operation: &'static str,
         items: Vec<T>,
-        start: impl FnOnce(),
+        start: impl FnOnce(Drain<T, A>),
     ) -> Result<A, StoreError> {
         let (reply, answer) = oneshot::channel();
         let first = {
@@ -51,27 +51,13 @@ impl<T, A: Clone> WriteCoalescer<T, A> {
             !std::mem::replace(&mut state.writing, true)
         };
         if first {
-            start();
+            start(Drain { coalescer: Arc::clone(self), is_over: false });
         }
         match answer.await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, Told(error))),
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
-    }
-
-    /// Writes what waits, again and again, until nothing does.
-    pub(crate) async fn drain<W: Future<Output = Result<A, StoreError>>>(&self, write: impl Fn(Vec<T>) -> W) {
-        let unfinished = Unfinished(self);
-        while let Some((items, replies)) = self.next() {
-            let written = write(items).await.map_err(Arc::new);
-            for reply in replies {
-                // A caller that does not wait any more does not need the answer.
-                let _ = reply.send(written.clone());
-            }
-        }
-        // From here on the next caller may already be writing.
-        std::mem::forget(unfinished);
     }
 
     fn next(&self) -> Option<(Vec<T>, Vec<Reply<A>>)> {
@@ -110,11 +96,9 @@ impl Database {
         A: Clone + Send + Sync + 'static,
         W: Future<Output = Result<A, StoreError>> + Send + 'static,
     {
-        let start = || {
-            let (detach, coalescer) = (self.detaching(), Arc::clone(coalescer));
-            self.runtime.spawn(async move {
-                coalescer.drain(|all| detach.run(operation, work(all))).await;
-            });
+        let start = |drain: Drain<T, A>| {
+            let detach = self.detaching();
+            self.runtime.spawn(drain.run(move |all| detach.run(operation, work(all))));
         };
         coalescer.write(operation, items, start).await
     }
@@ -136,14 +120,38 @@ impl Error for Told {
     }
 }
 
-/// Answers the waiting calls, and lets the next one begin, after a panic or the end of the runtime broke off a drain.
-struct Unfinished<'a, T, A>(&'a WriteCoalescer<T, A>);
+/// Writes what waits. One that does not come to its end, because of a panic or because its runtime has ended, answers the waiting calls
+/// with an error and lets the next one begin.
+pub(crate) struct Drain<T, A> {
+    coalescer: Arc<WriteCoalescer<T, A>>,
+    is_over: bool,
+}
 
-impl<T, A> Drop for Unfinished<'_, T, A> {
+impl<T, A: Clone> Drain<T, A> {
+    /// Writes again and again, until nothing waits.
+    pub(crate) async fn run<W: Future<Output = Result<A, StoreError>>>(
+        mut self,
+        write: impl Fn(Vec<T>) -> W,
+    ) {
+        while let Some((items, replies)) = self.coalescer.next() {
+            let written = write(items).await.map_err(Arc::new);
+            for reply in replies {
+                // A caller that does not wait any more does not need the answer.
+                let _ = reply.send(written.clone());
+            }
+        }
+        // From here on the next caller may already be writing.
+        self.is_over = true;
+    }
+}
+
+impl<T, A> Drop for Drain<T, A> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.waiting.clear();
-        state.writing = false;
+        if !self.is_over {
+            let mut state = self.coalescer.lock();
+            state.waiting.clear();
+            state.writing = false;
+        }
     }
 }
 
@@ -152,23 +160,22 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_drain_that_is_broken_off_holds_up_nobody() {
-        let coalescer = Arc::new(WriteCoalescer::default());
+    async fn a_drain_that_is_broken_off_or_never_runs_lets_the_next_call_write() {
+        let coalescer = Arc::new(WriteCoalescer::<u8>::default());
         let begin = |writes: bool| {
             let coalescer = coalescer.clone();
             async move {
-                let drain = coalescer.clone();
-                let start = || {
-                    let write = move |_: Vec<u8>| async move {
-                        assert!(writes, "broken off");
-                        Ok(())
-                    };
-                    tokio::spawn(async move { drain.drain(write).await });
+                let write = move |_: Vec<u8>| async move {
+                    assert!(writes, "broken off");
+                    Ok(())
                 };
-                coalescer.write("test", vec![1], start).await
+                coalescer.write("test", vec![1], |drain| drop(tokio::spawn(drain.run(write)))).await
             }
         };
         let error = begin(false).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unavailable);
+        // A runtime that has ended drops what it is given.
+        let error = coalescer.write("test", vec![1], drop).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unavailable);
         assert!(begin(true).await.is_ok());
     }
@@ -192,8 +199,7 @@ mod tests {
         let coalescer = Arc::new(WriteCoalescer::<u32, usize>::default());
         let (go, gone) = oneshot::channel();
         let first = {
-            let drain = Arc::clone(&coalescer);
-            let start = move || {
+            let start = move |drain: Drain<u32, usize>| {
                 let gone = tokio::sync::Mutex::new(Some(gone));
                 tokio::spawn(async move {
                     let write = async |items: Vec<u32>| {
@@ -202,7 +208,7 @@ mod tests {
                         }
                         Ok(items.len())
                     };
-                    drain.drain(write).await;
+                    drain.run(write).await;
                 });
             };
             let coalescer = Arc::clone(&coalescer);
@@ -212,7 +218,7 @@ mod tests {
         let later = [vec![2], vec![3; 499], vec![4], vec![5; 501]].map(|items| {
             let coalescer = Arc::clone(&coalescer);
             tokio::spawn(
-                async move { coalescer.write("test", items, || unreachable!("one is under way")).await },
+                async move { coalescer.write("test", items, |_| unreachable!("one is under way")).await },
             )
         });
         tokio::task::yield_now().await;

@@ -25,7 +25,7 @@ use sea_orm::sqlx::{self, Row, mysql::MySqlRow};
 pub struct HardenedPool {
     /// The most connections; 10 by default.
     pub max_connections: u32,
-    /// How long to wait for a free connection.
+    /// How long to wait for a free connection, a day at most.
     pub acquire_timeout: Duration,
     /// For tests: the time that every connection sets at its server.
     pub frozen_clock: Option<FrozenClock>,
@@ -47,6 +47,8 @@ impl Default for HardenedPool {
 }
 
 impl HardenedPool {
+    /// The driver adds it to a moment, which must not overflow.
+    const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
     const ROLLBACK_DEADLINE: Duration = Duration::from_millis(500);
     const STATEMENT_CACHE: usize = 512;
 
@@ -67,6 +69,9 @@ impl HardenedPool {
     ) -> Result<ConnectOptions, String> {
         let dialect = Dialect::of_url(url)?;
         refuse_unreadable(url, dialect)?;
+        if self.acquire_timeout > Self::LONGEST_WAIT {
+            return Err("acquire_timeout is longer than a day; set a day or less".into());
+        }
         let mut options = ConnectOptions::new(url.to_owned());
         options
             .max_connections(self.max_connections)
@@ -265,6 +270,14 @@ mod tests {
         let error = answer.unwrap_err().to_string();
         assert!(error.contains("rollback") && error.contains("500ms"), "{error}");
         assert!(!error.contains("pool timed out"), "{error}");
+    }
+
+    #[test]
+    fn a_wait_that_the_driver_cannot_add_to_a_moment_is_refused() {
+        let pool = |acquire_timeout| HardenedPool { acquire_timeout, ..HardenedPool::default() };
+        let why = pool(Duration::MAX).options("sqlite://x.db").unwrap_err();
+        assert!(why.contains("acquire_timeout") && why.contains("a day or less"), "{why}");
+        assert!(pool(HardenedPool::LONGEST_WAIT).options("sqlite://x.db").is_ok());
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct OpenOptions {
     /// The most connections besides that claims, renewals, settlements, locks, sweeps and the doctor have for themselves, so that
     /// no handler can take them; 6 by default, on a server at least 2.
     pub relay_connections: u32,
-    /// How long to wait for a free connection.
+    /// How long to wait for a free connection, a day at most.
     pub acquire_timeout: Duration,
     /// How long a server may be silent when the outbox is opened before it is named as one that does not answer; as long as
     /// `acquire_timeout` by default. For programs that somebody waits for.
