@@ -10,7 +10,10 @@ use lettre::{
     },
 };
 
-use super::parts::with_files;
+use super::{
+    line_ends::{are_sound, normalised},
+    parts::with_files,
+};
 use crate::attachments::File;
 
 /// The mail that carries a message: its text, and its page beside it if there is one; or why it can never be one.
@@ -32,8 +35,9 @@ pub(super) fn letter(
     };
     let mail = unsubscribe(message).into_iter().fold(mail, MessageBuilder::raw_header);
     let mail = mail.raw_header(automatic());
-    let text = text(&message.content);
-    let mail = match (page(&message.content), files) {
+    let text = normalised(&text(&message.content));
+    let page = page(&message.content).map(|page| normalised(&page));
+    let mail = match (page, files) {
         (Some(page), []) => mail.multipart(MultiPart::alternative_plain_html(text, page)),
         (None, []) => mail.header(ContentType::TEXT_PLAIN).body(text),
         (Some(page), files) => {
@@ -45,7 +49,11 @@ pub(super) fn letter(
             mail.multipart(with_files(body, &message.content.attachments, files)?)
         }
     };
-    mail.map_err(|e| refuse(format!("the message is no mail: {e}")))
+    let mail = mail.map_err(|e| refuse(format!("the message is no mail: {e}")))?;
+    match are_sound(&mail.formatted()) {
+        true => Ok(mail),
+        false => Err(refuse("the mail would hold a bare CR, a bare LF or a NUL".to_owned())),
+    }
 }
 
 /// The sender that the request names, as far as it does.
@@ -158,6 +166,20 @@ mod tests {
                 mail.contains("Content-Type: text/plain; charset=utf-8\r\n")
                     && mail.contains("\r\n\r\nHello")
             );
+        }
+    }
+
+    /// A server that takes a bare CR for the end of a line would find a second mail in it.
+    #[test]
+    fn no_text_holds_a_bare_end_of_a_line() {
+        let body = "a\r.\r\nMAIL FROM:<x@y.example>\r\nb\n.\nc\0";
+        let html = Some(format!("<p>{body}</p>"));
+        let title = "Hi\rBcc: eve@example.com\n.\r\n";
+        for content in [content(title, body), Content { html, ..content(title, body) }] {
+            let mail = written("Ann <ann@example.com>", content).unwrap();
+            assert!(are_sound(mail.as_bytes()), "{mail:?}");
+            assert!(mail.contains("a\r\n.\r\nMAIL FROM:<x@y.example>\r\nb\r\n.\r\nc"), "{mail:?}");
+            assert!(!mail.contains("\nBcc"), "{mail:?}");
         }
     }
 

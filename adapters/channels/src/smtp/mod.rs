@@ -2,6 +2,7 @@ mod config;
 mod connections;
 mod dialogue;
 mod letter;
+mod line_ends;
 mod parts;
 mod server;
 
