@@ -137,16 +137,16 @@ fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
 
     let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
     let place = NatsPlace::new(url).map_err(|e| ("to", e.to_string()))?;
-    let login = match (login.user, login.password, login.token) {
-        (None, None, None) => NatsLogin::None,
-        (None, None, Some(token)) => NatsLogin::Token(token.reveal().to_owned()),
+    let place = match (login.user, login.password, login.token) {
+        // What the URL says holds.
+        (None, None, None) => place,
+        (None, None, Some(token)) => place.with_login(NatsLogin::Token(token.reveal().to_owned())),
         (Some(user), Some(password), None) => {
-            NatsLogin::User { user, password: password.reveal().to_owned() }
+            place.with_login(NatsLogin::User { user, password: password.reveal().to_owned() })
         }
         (_, _, Some(_)) => return Err(("token", "give a token, or a user with a password".into())),
         (_, _, None) => return Err(("user", "a user needs a password, and a password a user".into())),
     };
-    let place = place.with_login(login);
     let place = match settings.certificates.clone() {
         Some(pem) => place.with_certificates(pem),
         None => place,

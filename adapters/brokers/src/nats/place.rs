@@ -4,6 +4,7 @@ use async_nats::{ConnectOptions, ServerAddr};
 use claimstream_domain::Invalid;
 use claimstream_ports::Timer;
 use claimstream_tokio::TokioTimer;
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// Where NATS is, and how to log in there; secrets are never shown.
@@ -22,7 +23,7 @@ pub struct NatsPlace {
 /// How a client logs in.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum NatsLogin {
-    /// It does not, unless the URL has a user.
+    /// It does not.
     #[default]
     None,
     /// By a user and a password.
@@ -45,8 +46,10 @@ impl NatsPlace {
         if !matches!(scheme, "nats" | "tls") {
             return Err(Self::refused("a URL of something else"));
         }
-        let servers = Self::urls(scheme, rest).map(|url| Self::server(&url)).collect::<Result<_, _>>()?;
-        let (login, timer) = (NatsLogin::None, Arc::new(TokioTimer::new()));
+        let servers: Vec<_> =
+            Self::urls(scheme, rest).map(|url| Self::server(&url)).collect::<Result<_, _>>()?;
+        let login = servers.first().map(Self::login_of).unwrap_or_default();
+        let timer = Arc::new(TokioTimer::new());
         Ok(Self { servers, login, certificates: None, timer, is_client_limited: true })
     }
 
@@ -84,6 +87,16 @@ impl NatsPlace {
             return Err(Self::refused("a URL with more than a host and a port"));
         }
         ServerAddr::from_url(url).map_err(|_| Self::refused("a URL that cannot be understood"))
+    }
+
+    /// What a URL says before its host: a user with a password, or a token. The client itself sends neither.
+    fn login_of(server: &ServerAddr) -> NatsLogin {
+        let text = |encoded: &str| percent_decode_str(encoded).decode_utf8_lossy().into_owned();
+        match (server.username(), server.password()) {
+            (Some(user), Some(password)) => NatsLogin::User { user: text(user), password: text(password) },
+            (Some(token), None) => NatsLogin::Token(text(token)),
+            (None, _) => NatsLogin::None,
+        }
     }
 
     fn refused(given: &str) -> Invalid {
@@ -158,6 +171,18 @@ mod tests {
         let login = NatsLogin::User { user: "app".into(), password: "hunter2".into() };
         let shown = format!("{login:?} {:?} {place:?}", NatsLogin::Token("hunter2".into()));
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_url_may_hold_the_login() {
+        let login = |text: &str| NatsPlace::new(text).unwrap().login;
+        let user = NatsLogin::User { user: "app".into(), password: "a/b".into() };
+        assert!(login("nats://app:a%2Fb@one:4222,two") == user);
+        assert!(login("nats://t0ken@one") == NatsLogin::Token("t0ken".into()));
+        assert!(login("nats://one") == NatsLogin::None);
+        assert!(
+            NatsPlace::new("nats://app:b@one").unwrap().with_login(NatsLogin::None).login == NatsLogin::None
+        );
     }
 
     #[test]

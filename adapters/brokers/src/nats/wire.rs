@@ -75,12 +75,18 @@ fn decoded(value: &str) -> String {
 const LONGEST_SUBJECT: usize = 1024;
 
 /// Why nothing can be published under a subject, if so.
+///
+/// Subjects that begin with `$` are commands of the server and of JetStream, and those of `_INBOX` are answers to other clients. A subject
+/// may be made of what a message carries, so none of them is ever published to.
 pub(super) fn fault_of_subject(subject: &str) -> Option<&'static str> {
     if subject.len() > LONGEST_SUBJECT {
         return Some("it is longer than 1 KiB");
     }
     if subject.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Some("it has a blank or a control character");
+    }
+    if subject.starts_with('$') || subject.split('.').next() == Some("_INBOX") {
+        return Some("it belongs to the server");
     }
     subject.split('.').find_map(|token| match token {
         "" => Some("a part between its dots is empty"),
@@ -95,8 +101,11 @@ mod tests {
 
     #[test]
     fn a_subject_has_parts_without_blanks_and_wildcards() {
-        for good in ["orders", "orders.eu.paid", "a*b", "größe"] {
+        for good in ["orders", "orders.eu.paid", "a*b", "größe", "_INBOXES", "a.$JS"] {
             assert_eq!(fault_of_subject(good), None, "{good}");
+        }
+        for bad in ["$JS.API.STREAM.DELETE.orders", "$SYS.REQ.SERVER.PING", "$KV.a.b", "_INBOX", "_INBOX.a"] {
+            assert_eq!(fault_of_subject(bad), Some("it belongs to the server"), "{bad}");
         }
         for bad in ["", ".", "a..b", "a.", "a b", "a\tb", "a.*", ">", "a\u{7}"] {
             assert!(fault_of_subject(bad).is_some(), "{bad:?}");
