@@ -11,8 +11,10 @@ pub enum SagaError {
     /// The request cannot be a saga.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// There is a saga with this id, and it is about something else; use a fresh id.
-    #[error("saga {0} was asked for before, by another owner or with another input; use a fresh id")]
+    /// There is a saga with this id, and it is about something else.
+    #[error(
+        "saga {0} was asked for before, by another owner or with another input; look at it before you begin another one"
+    )]
     Taken(SagaId),
     /// There is no saga with this id.
     #[error("there is no saga {0}")]
@@ -66,6 +68,6 @@ mod tests {
         let taken = Undone::from(SagaError::Taken(SagaId::new(uuid::Uuid::from_u128(7))));
         assert!(taken.store_error().is_none());
         let shown = format!("{taken:?}");
-        assert!(shown.contains("Bury") && shown.contains("use a fresh id"), "{shown}");
+        assert!(shown.contains("Bury") && shown.contains("before you begin another one"), "{shown}");
     }
 }

@@ -2,8 +2,8 @@ use std::{fmt, sync::Arc};
 
 use claimstream_domain::{
     Enqueued, Invalid, NewMessage, QueueName, Reason,
-    saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaState},
-    step::StepKey,
+    saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaRecord, SagaState},
+    step::{Repeat, StepKey, repeat},
 };
 use claimstream_ports::LockGuard;
 use serde::{Serialize, de::DeserializeOwned};
@@ -38,7 +38,10 @@ where
         let opened = self.0.open(&run, SagaState::Init).await.map_err(|e| self.refused(&run, e))?;
         match opened {
             Opened::New(row) | Opened::Found(row) => self.enter_from(&run, SagaEntry::Start, Some(row)).await,
-            Opened::Taken => Err(SagaError::Taken(id)),
+            Opened::Taken => match self.stored(&run).await? {
+                Some(stored) if stored.is_asked_as(&run)? => self.enter(&stored, SagaEntry::Start).await,
+                _ => Err(SagaError::Taken(id)),
+            },
         }
     }
 
@@ -77,10 +80,7 @@ where
         if record.row.is_none() {
             return Err(SagaError::Forgotten(id));
         }
-        let input = serde_json::from_str(&record.input)
-            .map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
-        let run = SagaRun { row: self.row(id)?, id, owner: record.owner, json: record.input, input };
-        self.enter(&run, SagaEntry::Check).await
+        self.enter(&self.recorded(record)?, SagaEntry::Check).await
     }
 
     /// The sagas that `owner` has asked for, newest first, after the saga `after` if it is given, at most `limit`.
@@ -110,11 +110,43 @@ where
     }
 
     /// Brings a saga to its end or as far as it comes, beginning with a look at its row.
+    ///
+    /// Its steps get the input that it was begun with, whatever the message holds that leads here.
     pub(super) async fn enter(&self, run: &SagaRun<I>, entry: SagaEntry) -> Result<SagaOutcome, SagaError> {
-        match self.0.find(run).await {
-            Ok(row) => self.enter_from(run, entry, row).await,
-            Err(failure) => self.halted(run, failure.into()).await,
+        let row = match self.0.find(run).await {
+            Ok(row) => row,
+            Err(failure) => return self.halted(run, failure.into()).await,
+        };
+        let is_other = |row: &SagaRow| repeat(Some(&run.fingerprint()), &row.step) == Repeat::Conflict;
+        if !row.as_ref().is_some_and(is_other) {
+            return self.enter_from(run, entry, row).await;
         }
+        let Some(stored) = self.stored(run).await? else {
+            let why = Reason::new("it was begun with another input, which is not recorded any more");
+            return self.halted(run, Halt::Invariant(why)).await;
+        };
+        let is_same = stored.is_asked_as(run)?;
+        if !is_same && entry == SagaEntry::Start {
+            let why = Reason::new("its id belongs to a saga about something else");
+            return self.halted(run, Halt::Invariant(why)).await;
+        }
+        if !is_same {
+            tracing::warn!(saga = %run.row, "saga.order.other_input");
+        }
+        self.enter_from(&stored, entry, row).await
+    }
+
+    /// The saga as it was begun, if it is recorded.
+    async fn stored(&self, run: &SagaRun<I>) -> Result<Option<SagaRun<I>>, SagaError> {
+        let record = self.0.home.saga(self.scope(), run.id).await?;
+        record.map(|record| self.recorded(record)).transpose()
+    }
+
+    fn recorded(&self, record: SagaRecord) -> Result<SagaRun<I>, SagaError> {
+        let input = serde_json::from_str(&record.input)
+            .map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
+        let (row, id) = (self.row(record.id)?, record.id);
+        Ok(SagaRun { row, id, owner: record.owner, json: record.input, input })
     }
 
     async fn enter_from(

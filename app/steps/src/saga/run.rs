@@ -1,4 +1,5 @@
 use claimstream_domain::{Fingerprint, Invalid, saga::SagaId, step::StepKey};
+use serde::Serialize;
 
 /// One saga that is being run: what its steps are given.
 #[derive(Clone, Debug)]
@@ -30,6 +31,17 @@ impl<I> SagaRun<I> {
     /// The ledger's key of one of its steps.
     pub fn key(&self, step: &str) -> Result<StepKey, Invalid> {
         self.row.beside(step)
+    }
+
+    /// Whether `other` asks for the same: by the same owner, and with an input that is the same to the type of today. A field that the
+    /// type has gained has its default in an input that was stored before.
+    pub(super) fn is_asked_as(&self, other: &Self) -> Result<bool, Invalid>
+    where
+        I: Serialize,
+    {
+        let json = serde_json::to_string(&self.input)
+            .map_err(|e| Invalid::Malformed { what: "saga input", why: e.to_string() })?;
+        Ok(self.owner == other.owner && *json == *other.json)
     }
 
     /// What it was asked with; the same id with anything else is refused.

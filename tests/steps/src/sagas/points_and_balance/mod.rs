@@ -20,6 +20,7 @@ use self::{
     orders::{
         s4b_a_late_step_2_after_fail_is_refused, s4b_a_roll_back_order_that_comes_first_calls_it_off,
         s4b_a_stale_roll_back_order_on_committing_and_finish_changes_nothing,
+        s4b_an_order_with_another_input_drives_the_saga_with_its_own,
         s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back,
         s4b_message_only_1c_absent_is_started_anew,
     },
@@ -47,6 +48,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4b_shortage_seen_and_topped_up_before_the_next_delivery_finishes,
         s4b_a_roll_back_order_that_comes_first_calls_it_off,
         s4b_a_stale_roll_back_order_on_committing_and_finish_changes_nothing,
+        s4b_an_order_with_another_input_drives_the_saga_with_its_own,
         s4b_jifen_short_at_step_2_debits_nothing_anywhere,
         s4b_payee_database_down_for_ten_deliveries_then_finish,
         s4b_two_runners_with_different_views_and_a_lost_lock_one_branch_wins,

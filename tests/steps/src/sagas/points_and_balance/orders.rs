@@ -41,6 +41,33 @@ pub(super) async fn s4b_a_roll_back_order_that_comes_first_calls_it_off<D: Datab
     }
 }
 
+/// Steps get the input that the saga was begun with: an order to take back 9,000 takes back the 1,000 that were given.
+pub(super) async fn s4b_an_order_with_another_input_drives_the_saga_with_its_own<D: Database>(bank: Bank<D>) {
+    let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
+    let crash = Crash::at_point("after yue_out Done");
+    crash.run(saga(&bank, &crash).start(id, "anna", paid.clone())).await;
+    let sound = saga(&bank, &Crash::never());
+    let mut other = paid.clone();
+    other.jifen *= 9;
+    other.yue *= 9;
+    let order = sound.order(SagaOrderKind::RollBack, id, "anna", other.clone());
+    bank.enqueue(order.expect("a message")).await;
+    assert_eq!(bank.deliver(&sound).await, [Verdict::ack()]);
+    assert_eq!((rows(&bank, &sound, id).await, balances(&bank, &paid).await), (FAILED, UNPAID));
+    bank.settle_all(&sound).await;
+
+    let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
+    let crash = Crash::at_point("after yue_out Done");
+    crash.run(saga(&bank, &crash).start(id, "anna", paid.clone())).await;
+    let order = sound.order(SagaOrderKind::New, id, "anna", other).expect("a message");
+    bank.enqueue(order).await;
+    let verdicts = bank.deliver(&sound).await;
+    assert!(matches!(verdicts[..], [Verdict::Bury { .. }]), "{verdicts:?}");
+    assert_eq!(sound.tally().alarms, 1);
+    bank.settle_all(&sound).await;
+    assert_eq!((rows(&bank, &sound, id).await, balances(&bank, &paid).await), (FINISHED, PAID));
+}
+
 pub(super) async fn s4b_a_stale_roll_back_order_on_committing_and_finish_changes_nothing<D: Database>(
     bank: Bank<D>,
 ) {
