@@ -95,7 +95,7 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use clap::Parser;
 
-use self::{arguments::Arguments, failure::Failure};
+use self::{arguments::Arguments, failure::Failure, setting_flags::SettingFlags};
 
 // What was not built is replaced by what refuses it.
 #[cfg(not(feature = "binlog"))]
@@ -125,8 +125,8 @@ pub fn run() -> ExitCode {
 
 /// Runs the program with these arguments, of which the first is its name, and answers its exit code; for programs that have it as
 /// a part.
-pub fn run_with(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+pub fn run_with(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(SettingFlags::first(arguments)) {
         Ok(arguments) => arguments,
         Err(refused) => return refusal::explain(&refused),
     };

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 
@@ -29,6 +29,33 @@ pub(crate) struct SettingFlags {
 }
 
 impl SettingFlags {
+    const NAMES: [&str; 6] = ["--config", "--database", "--strategy", "--log-level", "--log-format", "--set"];
+
+    /// The arguments with these flags in front of the command: of a flag that stands both in front of the command and behind it,
+    /// clap keeps only what stands behind it.
+    pub(crate) fn first(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsString> {
+        let mut arguments = arguments.into_iter().map(Into::into);
+        let mut first: Vec<OsString> = arguments.next().into_iter().collect();
+        let mut others = Vec::new();
+        while let Some(argument) = arguments.next() {
+            let name = argument.to_str().unwrap_or_default();
+            match name.split_once('=') {
+                _ if name == "--" => {
+                    others.push(argument);
+                    others.extend(arguments.by_ref());
+                }
+                Some((name, _)) if Self::NAMES.contains(&name) => first.push(argument),
+                None if Self::NAMES.contains(&name) => match arguments.next() {
+                    Some(value) => first.extend([argument, value]),
+                    None => others.push(argument),
+                },
+                _ => others.push(argument),
+            }
+        }
+        first.extend(others);
+        first
+    }
+
     /// The name of one of several databases, if --database gives one; a URL has a colon.
     pub(crate) fn database_name(&self) -> Option<&str> {
         self.database.as_deref().filter(|given| !given.contains(':'))
@@ -56,5 +83,24 @@ impl SettingFlags {
             sources.flags.extend(value.clone().map(|value| (key.to_owned(), value, flag.to_owned())));
         }
         Ok(sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(line: &str) -> String {
+        let arguments = SettingFlags::first(line.split(' '));
+        arguments.iter().map(|argument| argument.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn flags_of_the_configuration_stand_in_front_of_the_command() {
+        let line = "claimstream --set a=1 status --watch --set b=2 --log-level=warn orders";
+        assert_eq!(first(line), "claimstream --set a=1 --set b=2 --log-level=warn status --watch orders");
+        assert_eq!(first("claimstream status --set"), "claimstream status --set");
+        assert_eq!(first("claimstream pause -- --set a=1"), "claimstream pause -- --set a=1");
+        assert_eq!(first("claimstream"), "claimstream");
     }
 }

@@ -26,6 +26,17 @@ fn shows_what_holds_and_where_it_was_set() {
 }
 
 #[test]
+fn a_flag_in_front_of_the_command_and_one_behind_it_both_hold() {
+    let operator = Operator::new();
+    let set = ["--set", "relay.batch=7", "config", "print", "--set", "relay.idle_max=3s"];
+    let printed = operator.run(&set).succeeded();
+    for held in ["batch = 7", "idle_max = \"3s\""] {
+        assert!(printed.lines().any(|line| line.trim().starts_with(held)), "{held} in {printed}");
+    }
+    operator.run(&["--strategy", "auto", "config", "print", "--strategy", "shard_lease"]).failed(2);
+}
+
+#[test]
 fn what_is_printed_can_be_read_again() {
     let operator = Operator::new();
     let printed = operator.run(&["config", "print"]).succeeded();
