@@ -1,15 +1,18 @@
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use claimstream_domain::{
-    QueueName,
+    ClaimId, ClaimRequest, InstanceId, Lease, Owner, QueueName, Verdict,
     step::{NewStep, StepChange, StepKey},
 };
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{Observe, Transactions, mock::MockTimer, step::StepLedger};
+use claimstream_ports::{Handler, LockingStrategy, Observe, Transactions, mock::MockTimer, step::StepLedger};
 use futures::{FutureExt, executor::block_on};
 use proptest::{collection::vec, prelude::*};
 
@@ -99,6 +102,49 @@ proptest! {
         prop_assert_eq!(successes == [1; 3], status == EventStatus::Success, "{:?} {:?}", successes, status);
         prop_assert_eq!(alarms, usize::from(status == EventStatus::Timeout));
     }
+}
+
+#[test]
+fn a_tick_that_was_overtaken_comes_again_and_runs_the_hook_of_a_process_that_died() {
+    let store = Arc::new(MemoryStore::with_manual_clock());
+    let queue = QueueName::new("timers").unwrap();
+    let tick = Tick { scheme: "bill".parse().unwrap(), occurrence: store.clock().now() };
+    let scheme = || {
+        let schedule = Schedule::every(Duration::from_secs(600)).unwrap();
+        EventScheme::new(tick.scheme.clone(), schedule, Alarm::to_queue(QueueName::new("alarms").unwrap()))
+    };
+    let events = |scheme| {
+        TimerEvents::new(store.clone(), MockTimer::new(), queue.clone()).with(scheme).expect("a scheme")
+    };
+    let dying = events(scheme().on_timeout(|_, _| std::future::pending().boxed()));
+    let hooks = Arc::new(AtomicUsize::new(0));
+    let (clock, late, counted) = (store.clone(), tick.clone(), hooks.clone());
+    let living = scheme().decision("d1".parse().unwrap(), move |_, _| {
+        // While this decision is made, another process ends the event and dies at its hook.
+        clock.advance(Duration::from_secs(300));
+        assert!(dying.visit(&late).now_or_never().is_none());
+        async { Ok(()) }.boxed()
+    });
+    let living = events(living.on_timeout(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { Ok(()) }.boxed()
+    }));
+    let request = ClaimRequest {
+        queue: queue.clone(),
+        limit: 1,
+        budget: Default::default(),
+        runs: None,
+        lease: Lease::default(),
+        claim: ClaimId::new(InstanceId(1), 1),
+        owner: Owner::new(InstanceId(1), "test").unwrap(),
+    };
+    block_on(async {
+        store.enqueue_now(&[tick.message(&queue).unwrap()]).await.unwrap();
+        let claimed = store.claim(&request).await.unwrap();
+        assert_eq!(living.handle(&claimed[0]).await, Verdict::Release);
+        assert_eq!(living.handle(&claimed[0]).await, Verdict::ack());
+    });
+    assert_eq!(hooks.load(Ordering::Relaxed), 1);
 }
 
 #[test]

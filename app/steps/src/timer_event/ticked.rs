@@ -34,7 +34,8 @@ pub enum Ticked {
         /// Why the hook of its timeout has not succeeded yet, if it has not.
         hook: Option<Reason>,
     },
-    /// Somebody else ended the event during this run, whose last word was refused.
+    /// Somebody else ended the event during this run, whose last word was refused. Its message comes again at once, to find the event
+    /// [complete](Self::Complete).
     Overtaken,
     /// The occurrence is not in the schedule any more and the event was never begun; the timer has moved on.
     Stale,
@@ -50,11 +51,11 @@ impl Ticked {
             Self::TimedOut { hook: Some(why), .. } | Self::Complete { hook: Some(why), .. } => {
                 again(Reason::new(format_args!("hook: {why}")))
             }
-            Self::Succeeded { .. }
-            | Self::TimedOut { .. }
-            | Self::Complete { .. }
-            | Self::Overtaken
-            | Self::Stale => Verdict::ack(),
+            // Who ended the event may have died before its hook, and every other message of the event may have been overtaken too.
+            Self::Overtaken => Verdict::Release,
+            Self::Succeeded { .. } | Self::TimedOut { .. } | Self::Complete { .. } | Self::Stale => {
+                Verdict::ack()
+            }
         }
     }
 }
