@@ -13,7 +13,7 @@ use claimstream_domain::{
 };
 use claimstream_memory::MemoryTransaction;
 use claimstream_ports::{
-    StoreError,
+    Lateness, StoreError,
     saga::{NoteSagas, SagaReports},
     step::{LockWait, Locked, PurgeSteps, StepLedger},
 };
@@ -232,7 +232,8 @@ impl Enqueue<FaultyTx> for FaultyDb {
         let mut messages = messages.to_vec();
         messages.iter_mut().for_each(|message| message.id = self.sure_id(message.id));
         call_here(&self.sim, "enqueue", async {
-            if self.sim.has(Sabotage::EnqueuesNoCheck) && messages.iter().any(|one| one.due != Due::Now) {
+            if self.sim.has(Sabotage::EnqueuesNothingLater) && messages.iter().any(|one| one.due != Due::Now)
+            {
                 return Ok(vec![Enqueued::New; messages.len()]);
             }
             let enqueued = self.outbox.store.enqueue(tx.inner(), &messages).await?;
@@ -243,6 +244,13 @@ impl Enqueue<FaultyTx> for FaultyDb {
             Ok(enqueued)
         })
         .await
+    }
+}
+
+#[async_trait]
+impl Lateness for FaultyDb {
+    async fn late(&self, due: Due) -> Result<Duration, StoreError> {
+        call_here(&self.sim, "late", self.outbox.store.late(due)).await
     }
 }
 

@@ -1,3 +1,5 @@
+mod queries;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -5,8 +7,8 @@ use std::{
 };
 
 use claimstream_domain::{
-    ClaimId, ClaimRequest, Claimed, Disposition, InstanceId, Lease, Locator, MessageId, NewMessage,
-    QueueName, Receipt, Renewed, Settled, Settlement, Timestamp,
+    ClaimId, ClaimRequest, Claimed, Disposition, Lease, Locator, MessageId, NewMessage, QueueName, Receipt,
+    Renewed, Settled, Settlement, Timestamp,
 };
 
 use crate::{
@@ -20,9 +22,19 @@ use crate::{
 pub(crate) struct Journal {
     sim: Sim,
     max_attempts: u32,
-    /// Whether a handler is stopped when it loses its message, so that no two are ever at one.
-    is_exclusive: bool,
+    hold: Hold,
     state: Mutex<State>,
+}
+
+/// How long a handler keeps a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// Until it is lost, so that no two handlers are ever at one.
+    Exclusive,
+    /// As long as it likes.
+    Free,
+    /// As long as it has others of the same batch; its verdict on one that is lost counts for nothing.
+    Batch,
 }
 
 #[derive(Default)]
@@ -44,6 +56,10 @@ struct Entry {
     late: u32,
     lease: Option<(Claimed, Timestamp)>,
     end: Option<End>,
+    /// The claim by which it is tried again.
+    retried: Option<ClaimId>,
+    /// How often it was a dead letter that was revived.
+    revivals: u32,
     /// How often a handler has begun with it, and which ones are at it.
     begun: u32,
     running: Vec<Process>,
@@ -57,8 +73,8 @@ pub(crate) enum End {
 }
 
 impl Journal {
-    pub(crate) fn new(sim: &Sim, max_attempts: u32, is_exclusive: bool) -> Arc<Self> {
-        Arc::new(Self { sim: sim.clone(), max_attempts, is_exclusive, state: Mutex::default() })
+    pub(crate) fn new(sim: &Sim, max_attempts: u32, hold: Hold) -> Arc<Self> {
+        Arc::new(Self { sim: sim.clone(), max_attempts, hold, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -75,7 +91,15 @@ impl Journal {
         for entry in self.state().messages.values_mut() {
             if entry.end == Some(End::Dead) && entry.queue == *queue {
                 (entry.end, entry.attempts, entry.late, entry.begun) = (None, 0, 0, 0);
+                (entry.retried, entry.revivals) = (None, entry.revivals + 1);
             }
+        }
+    }
+
+    /// A message that waits to be due is taken out of the store.
+    pub(crate) fn taken_out(&self, id: MessageId) {
+        if let Some(entry) = self.state().messages.get_mut(&id) {
+            entry.end.get_or_insert(End::Done);
         }
     }
 
@@ -187,7 +211,7 @@ impl Journal {
                 match disposition {
                     Disposition::Done { .. } => entry.end = Some(End::Done),
                     Disposition::Dead { .. } => entry.end = Some(End::Dead),
-                    Disposition::Retry { .. } => {}
+                    Disposition::Retry { .. } => entry.retried = Some(receipt.claim),
                     Disposition::Postponed { .. } | Disposition::Returned => entry.attempts -= 1,
                 }
                 if !self.may_settle(disposition, handled, attempt) {
@@ -228,7 +252,11 @@ impl Journal {
                     || has_failed && attempt >= self.max_attempts
                     || attempt > self.max_attempts
             }
-            Disposition::Returned => matches!(handled, None | Some(None | Some(Said::Release))),
+            Disposition::Returned => {
+                let may_be_lost =
+                    self.hold == Hold::Batch && !self.sim.weather_at_first().counts_only_failures();
+                may_be_lost || matches!(handled, None | Some(None | Some(Said::Release)))
+            }
         }
     }
 
@@ -239,8 +267,8 @@ impl Journal {
         let mut state = self.state();
         state.handled.insert((id, claim), None);
         if let Some(entry) = state.messages.get_mut(&id) {
-            let is_shared =
-                self.is_exclusive && !entry.running.is_empty() && self.sim.weather_at_first().keeps_leases();
+            let is_exclusive = self.hold == Hold::Exclusive && self.sim.weather_at_first().keeps_leases();
+            let is_shared = is_exclusive && !entry.running.is_empty();
             entry.begun += 1;
             entry.running.push(process);
             self.sim.require(!is_shared, || format!("two handlers are at {}", short(id)));
@@ -266,51 +294,6 @@ impl Journal {
             entry.running.swap_remove(at);
         }
     }
-
-    /// The claim of a message that was made last.
-    pub(crate) fn newest_claim(&self, id: MessageId) -> Option<ClaimId> {
-        let state = self.state();
-        state.messages.get(&id)?.lease.as_ref().map(|(claimed, _)| claimed.receipt.claim)
-    }
-
-    /// A message that is leased now.
-    pub(crate) fn any_leased(&self) -> Option<Claimed> {
-        let now = self.sim.store_now();
-        let state = self.state();
-        let leases = state.messages.values().filter_map(|entry| entry.lease.as_ref());
-        leases.filter(|(_, until)| *until > now).map(|(claimed, _)| claimed.clone()).next()
-    }
-
-    /// How many claims of an instance were ended by settlements.
-    pub(crate) fn accepted(&self, instance: InstanceId) -> u64 {
-        self.state().accepted.iter().filter(|(_, claim)| claim.instance() == instance).count() as u64
-    }
-
-    /// Whether the store has accepted a settlement of this claim.
-    pub(crate) fn has_accepted(&self, receipt: &Receipt) -> bool {
-        self.state().accepted.contains(&(receipt.message, receipt.claim))
-    }
-
-    /// How many messages of a queue there have been.
-    pub(crate) fn count(&self, queue: &QueueName) -> u64 {
-        self.state().messages.values().filter(|entry| entry.queue == *queue).count() as u64
-    }
-
-    /// How a message ended.
-    pub(crate) fn end(&self, id: MessageId) -> Option<End> {
-        self.state().messages.get(&id)?.end
-    }
-
-    /// How many messages of a queue have ended so.
-    pub(crate) fn ended(&self, queue: &QueueName, end: End) -> u64 {
-        let state = self.state();
-        state.messages.values().filter(|entry| entry.queue == *queue && entry.end == Some(end)).count() as u64
-    }
-
-    /// Whether every message of a queue has ended.
-    pub(crate) fn all_ended(&self, queue: &QueueName) -> bool {
-        self.state().messages.values().all(|entry| entry.queue != *queue || entry.end.is_some())
-    }
 }
 
 impl State {
@@ -321,11 +304,13 @@ impl State {
             late: 0,
             lease: None,
             end: None,
+            retried: None,
+            revivals: 0,
             begun: 0,
             running: Vec::new(),
         };
-        // An id is new again when its message has ended.
-        if self.messages.get(&message.id).is_none_or(|known| known.end.is_some()) {
+        // An id is new again when its message is done; a dead letter keeps its id.
+        if self.messages.get(&message.id).is_none_or(|known| known.end == Some(End::Done)) {
             self.messages.insert(message.id, entry);
         }
     }

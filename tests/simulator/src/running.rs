@@ -1,7 +1,7 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use claimstream::{Handler, Verdict};
+use claimstream::{BatchHandler, Handler, Verdict, Verdicts};
 use claimstream_domain::{ClaimId, Claimed, MessageId};
 
 use crate::{journal::Journal, said::Said, sim::Process};
@@ -41,5 +41,33 @@ impl<H: Handler> Handler for Noted<H> {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
         let running = self.journal.begins(self.process, claimed);
         running.says(self.handler.handle(claimed).await)
+    }
+}
+
+#[async_trait]
+impl<H: BatchHandler> BatchHandler for Noted<H> {
+    async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
+        let running = batch.iter().map(|claimed| Some(self.journal.begins(self.process, claimed)));
+        let noted = NotedVerdicts { running: Mutex::new(running.collect()), verdicts };
+        self.handler.handle_batch(batch, &noted).await;
+    }
+}
+
+/// The verdicts of a batch; with its verdict the handler has left a message.
+struct NotedVerdicts<'a> {
+    running: Mutex<Vec<Option<Running>>>,
+    verdicts: &'a dyn Verdicts,
+}
+
+impl Verdicts for NotedVerdicts<'_> {
+    fn give(&self, index: usize, verdict: Verdict) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = running.get_mut(index).and_then(Option::take);
+        let verdict = match &running {
+            Some(running) => running.says(verdict),
+            None => verdict,
+        };
+        drop(running);
+        self.verdicts.give(index, verdict);
     }
 }

@@ -35,10 +35,18 @@ pub enum Sabotage {
     GuessesCommits,
     /// What calls off a step that was not taken leaves no row.
     LeavesNoTombstone,
-    /// The check message of a saga or a TCC transaction is not enqueued.
-    EnqueuesNoCheck,
+    /// What is due later is not enqueued: the check of a saga or a TCC transaction, the next tick of a timer.
+    EnqueuesNothingLater,
     /// A participant that fails is called done.
     GuessesParticipants,
+    /// A provider that does not take a message is said to have taken it.
+    GuessesDeliveries,
+    /// The outcome of a delivery is not noted.
+    ForgetsOutcomes,
+    /// A message that was called off is said to be pending.
+    ForgetsCancellations,
+    /// A provider that may have accepted a message is forgotten.
+    ForgetsDoubts,
 }
 
 impl Sabotage {
@@ -60,5 +68,15 @@ impl Sabotage {
         (Self::GuessesCommits, World::Inbox),
         (Self::AdvancesAnything, World::Saga),
         (Self::LeavesNoTombstone, World::Saga),
+        (Self::EnqueuesNothingLater, World::Saga),
+        (Self::EnqueuesNothingLater, World::Tcc),
+        (Self::GuessesParticipants, World::Tcc),
+        (Self::LeavesNoTombstone, World::Tcc),
+        (Self::EnqueuesNothingLater, World::Timers),
+        (Self::StepsWithoutEffect, World::Timers),
+        (Self::GuessesDeliveries, World::Notifications),
+        (Self::ForgetsOutcomes, World::Notifications),
+        (Self::ForgetsCancellations, World::Notifications),
+        (Self::ForgetsDoubts, World::Notifications),
     ];
 }

@@ -9,7 +9,7 @@ use std::{
 use claimstream_simulator::{Sabotage, Schedule, World};
 
 /// How many fresh seeds each world runs.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 100;
 
 /// Within how many seeds a planted fault is found.
 const FOUND_WITHIN: u64 = 10_000;

@@ -9,7 +9,7 @@ use super::handler::id;
 use crate::{
     Scripted,
     db::{FaultyDb, FaultyTx},
-    journal::{End, Journal},
+    journal::{End, Hold, Journal},
     relays::{MAX_ATTEMPTS, Relays, config},
     running::Noted,
     sim::{Process, Sim},
@@ -20,7 +20,7 @@ use crate::{
 
 /// Messages whose effect happens once through the inbox; some are sent again, with what they said or with something else.
 pub(super) async fn run(sim: Sim) {
-    let journal = Journal::new(&sim, MAX_ATTEMPTS, true);
+    let journal = Journal::new(&sim, MAX_ATTEMPTS, Hold::Exclusive);
     let (db, queue) =
         (FaultyDb::new(FaultyStore::new(&sim, &journal)), QueueName::new("orders").expect("a name"));
     let count = 1 + sim.below(4);

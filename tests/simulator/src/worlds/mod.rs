@@ -1,9 +1,11 @@
 mod handler;
 mod inbox;
+mod notifications;
 mod pipeline;
 mod saga;
 mod stream;
 mod tcc;
+mod timers;
 
 use std::{fmt, str::FromStr};
 
@@ -26,12 +28,24 @@ pub enum World {
     Saga,
     /// TCC transactions over two databases.
     Tcc,
+    /// Timer events whose schedule changes.
+    Timers,
+    /// Notification requests, to providers that fail.
+    Notifications,
 }
 
 impl World {
     /// Every world.
-    pub const ALL: &[Self] =
-        &[Self::Stream, Self::Pipeline, Self::Batches, Self::Inbox, Self::Saga, Self::Tcc];
+    pub const ALL: &[Self] = &[
+        Self::Stream,
+        Self::Pipeline,
+        Self::Batches,
+        Self::Inbox,
+        Self::Saga,
+        Self::Tcc,
+        Self::Timers,
+        Self::Notifications,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -42,6 +56,8 @@ impl World {
             Self::Inbox => "inbox",
             Self::Saga => "saga",
             Self::Tcc => "tcc",
+            Self::Timers => "timers",
+            Self::Notifications => "notifications",
         }
     }
 
@@ -53,6 +69,8 @@ impl World {
             Self::Inbox => Box::pin(inbox::run(sim)),
             Self::Saga => Box::pin(saga::run(sim)),
             Self::Tcc => Box::pin(tcc::run(sim)),
+            Self::Timers => Box::pin(timers::run(sim)),
+            Self::Notifications => Box::pin(notifications::run(sim)),
         }
     }
 }

@@ -6,7 +6,7 @@ use claimstream_ports::Observe;
 
 use super::handler::{ScriptedHandler, children, id};
 use crate::{
-    journal::{End, Journal},
+    journal::{End, Hold, Journal},
     relays::{MAX_ATTEMPTS, Relays, config, operate},
     sim::Sim,
     store::FaultyStore,
@@ -15,7 +15,7 @@ use crate::{
 
 /// A few messages, and one to three pipelines that handle them, one by one or in batches.
 pub(super) async fn run(sim: Sim, in_batches: bool) {
-    let journal = Journal::new(&sim, MAX_ATTEMPTS, true);
+    let journal = Journal::new(&sim, MAX_ATTEMPTS, Hold::Exclusive);
     let (store, queue) = (FaultyStore::new(&sim, &journal), QueueName::new("orders").expect("a name"));
     let sent = send_all(&sim, &store, &journal, &queue);
     let (start, this) = (store.clone(), (sim.clone(), Arc::clone(&journal), queue.clone()));

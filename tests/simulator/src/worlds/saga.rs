@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::handler::id;
 use crate::{
     db::{FaultyDb, FaultyTx},
-    journal::{End, Journal},
+    journal::{End, Hold, Journal},
     relays::{Relays, config},
     running::Noted,
     sim::{Process, Sim},
@@ -32,7 +32,7 @@ const OPENING: i64 = 100;
 
 /// Transfers between accounts of two databases that do not suffice for all, run by several processes, some called off by order.
 pub(super) async fn run(sim: Sim) {
-    let journal = Journal::new(&sim, u32::MAX, true);
+    let journal = Journal::new(&sim, u32::MAX, Hold::Exclusive);
     let home = FaultyDb::new(FaultyStore::new(&sim, &journal));
     let far = FaultyDb::new(FaultyStore::new(&sim, &journal));
     home.open_account("payer", OPENING);
@@ -112,10 +112,14 @@ async fn ask(home: FaultyDb, far: FaultyDb, n: u64, transfer: Transfer) {
     home.note("asked");
 }
 
-/// Every saga is whole or undone, and the accounts hold what the whole ones say.
+/// Every saga has ended by itself, whole or undone, and the accounts hold what the whole ones say.
 async fn check(sim: &Sim, home: &FaultyDb, far: &FaultyDb, asked: &[(u64, Transfer)]) {
     let (mut paid, mut fees, mut failed) = (0, 0, 0);
     let saga = saga(home, far, Process::SCRIPT);
+    for report in saga.mine("anna", None, 100).await.expect("an answer") {
+        let has_ended = report.state.is_some_and(SagaState::is_over);
+        sim.require(has_ended, || format!("a saga was left at {:?}", report.state));
+    }
     for (n, transfer) in asked {
         match saga.proceed(SagaId::new(id(*n).uuid())).await {
             Ok(SagaOutcome::Finish) => (paid, fees) = (paid + transfer.amount, fees + transfer.fee),

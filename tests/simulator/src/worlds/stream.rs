@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Scripted,
-    journal::Journal,
+    journal::{Hold, Journal},
     relays::{MAX_ATTEMPTS, Relays, config, operate},
     said::Said,
     sim::{Process, Sim},
@@ -20,7 +20,7 @@ use crate::{
 
 /// A few messages, and one to three consumers of streams: they renew, settle, drop and hold claims, and close their streams.
 pub(super) async fn run(sim: Sim) {
-    let journal = Journal::new(&sim, MAX_ATTEMPTS, false);
+    let journal = Journal::new(&sim, MAX_ATTEMPTS, Hold::Free);
     let (store, queue) = (FaultyStore::new(&sim, &journal), QueueName::new("orders").expect("a name"));
     let count = send_all(&sim, &store, &journal, &queue);
     let this =

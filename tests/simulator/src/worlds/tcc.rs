@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     db::{FaultyDb, FaultyTx},
-    journal::{End, Journal},
+    journal::{End, Hold, Journal},
     relays::{Relays, config},
     running::Noted,
     sabotage::Sabotage,
@@ -28,7 +28,7 @@ const PIECES: i64 = 4;
 
 /// Global transactions of two branches over two databases, for a resource that does not suffice for all.
 pub(super) async fn run(sim: Sim) {
-    let journal = Journal::new(&sim, u32::MAX, true);
+    let journal = Journal::new(&sim, u32::MAX, Hold::Exclusive);
     let home = FaultyDb::new(FaultyStore::new(&sim, &journal));
     let far = FaultyDb::new(FaultyStore::new(&sim, &journal));
     for db in [&home, &far] {
