@@ -60,6 +60,7 @@ fn allowed(from: ShardCount) -> String {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: an unsuitable number of shards is refused with the suitable ones
     use super::*;
 
     fn count(n: u16) -> ShardCount {

@@ -55,6 +55,7 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: the process logs once that the binary log is not read, and once that it is again
     use super::*;
 
     fn passing() -> Trouble {

@@ -82,6 +82,8 @@ fn begin(check: Arc<dyn SelfCheck>, timer: Arc<dyn Timer>) -> Shared<BoxFuture<'
 
 #[cfg(test)]
 mod tests {
+    //! Promise: the board runs the checks of doctor once a minute at most, for any number of visitors, also
+    //! when they fail
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     use async_trait::async_trait;
@@ -117,6 +119,7 @@ mod tests {
         (Arc::clone(&check), Examination::of(Some(check), Arc::new(TokioTimer::new())))
     }
 
+    /// Guard: checks run once a minute | `ask`: a check for each
     #[tokio::test(start_paused = true)]
     async fn it_is_made_once_a_minute_for_all_who_look() {
         let (check, examination) = examination(3, false);

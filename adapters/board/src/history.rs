@@ -108,6 +108,7 @@ fn lock(past: &Mutex<Past>) -> MutexGuard<'_, Past> {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: the board draws a queue's last hour, and leaves a gap where it could not count
     use claimstream_ports::{StoreError, StoreErrorKind, mock::MockObserve};
     use claimstream_tokio::TokioTimer;
     use tokio::time::sleep;

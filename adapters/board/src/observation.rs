@@ -167,6 +167,7 @@ mod tests {
         observation.ask().await.unwrap().queues[0].depth
     }
 
+    /// Guard: many visitors share one count | `ask`: a count for each
     #[tokio::test(start_paused = true)]
     async fn many_visitors_share_one_count() {
         let (store, observation) = observation(2);

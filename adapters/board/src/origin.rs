@@ -22,6 +22,8 @@ mod tests {
 
     const HOST: &str = "127.0.0.1:8081";
 
+    /// Guard: `Origin` is compared although `Sec-Fetch-Site` is the same origin | `is_ours`: only
+    /// `Sec-Fetch-Site`
     #[test]
     fn only_what_a_browser_calls_the_same_origin_is_ours() {
         let ours = Some("http://127.0.0.1:8081");

@@ -80,6 +80,7 @@ mod tests {
         PausedQueue { queue, since: Duration::ZERO, note }
     }
 
+    /// Guard: the page after a pause shows it | `forget`: nothing
     #[tokio::test(start_paused = true)]
     async fn many_visitors_share_a_list_and_a_change_is_seen_at_once() {
         let (mut store, mut calls) = (MockPauseQueues::new(), 0);

@@ -127,6 +127,7 @@ mod tests {
         Preview { action: Action::Purge, selection, by: by.into(), at }
     }
 
+    /// Guard: a preview is used up by its confirmation | `take`: it stays
     #[test]
     fn a_preview_is_confirmed_once_in_time_and_by_the_one_who_saw_it() {
         let (previews, asked) = (Previews::default(), Duration::from_secs(7));

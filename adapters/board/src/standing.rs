@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(holder(&MessageState::Due { since: minute }), None);
     }
 
+    /// Guard: texts of providers about recipients are hidden | `reason`: the reason itself
     #[test]
     fn what_a_provider_says_of_people_is_hidden_with_them() {
         let said = Reason::new("550 no mailbox ann@example.com");

@@ -125,6 +125,8 @@ mod tests {
         assert_eq!([&given[4], &given[5]], [&Published::Confirmed; 2]);
     }
 
+    /// Guard: a call that has lasted long sends nothing more | no look at `LONGEST`; the same in
+    /// nats/publisher.rs
     #[tokio::test(start_paused = true)]
     async fn a_call_that_has_lasted_long_sends_nothing_more() {
         let publications = publications(&["a", "a", "a", "b"]);

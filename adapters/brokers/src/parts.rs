@@ -100,6 +100,7 @@ mod tests {
         parts.received("here", Vec::new()).id
     }
 
+    /// Guard: an event's identity includes its source | `unique`: the id alone
     #[test]
     fn events_of_two_sources_with_one_id_are_two_messages() {
         assert_eq!(id_of(&[("ce-id", "1"), ("ce-source", "/shop/eu")]), "/shop/eu 1");

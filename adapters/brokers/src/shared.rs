@@ -69,6 +69,7 @@ mod tests {
 
     use super::*;
 
+    /// Guard: calls that wait share a failure | no look at `failed`
     #[tokio::test]
     async fn calls_that_wait_share_a_failure_and_later_ones_try_again() {
         let (shared, tries) = (Shared::<u32, &str>::default(), AtomicU32::new(0));

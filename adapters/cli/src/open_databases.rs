@@ -112,6 +112,7 @@ impl Readiness for SeveralReadiness {
 mod tests {
     use super::*;
 
+    /// Guard: a database that was left while it was opened stays away | `enter`: it is inserted
     #[test]
     fn a_database_that_was_left_while_it_was_opened_stays_away() {
         let databases = OpenDatabases::with(vec!["orders".into()]);

@@ -1,4 +1,5 @@
 //! What a Prometheus server reads.
+//! Promise: each metric has a description; the rules for alerts and the dashboard name only existing metrics
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{collections::BTreeSet, time::Duration};

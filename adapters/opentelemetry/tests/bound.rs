@@ -1,4 +1,5 @@
 //! How often the SDK looks up the attributes of what each message is measured with.
+//! Promise: the attributes of a message's histograms are looked up once for a queue and an outcome
 #![cfg(feature = "bound")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -64,6 +65,7 @@ impl BoundSyncInstrument<f64> for Counted {
     }
 }
 
+/// Guard: histograms of messages are bound | src/series.rs: attributes with each record
 #[test]
 fn the_attributes_of_each_message_are_looked_up_once_for_a_queue_and_an_outcome() {
     let (counting, queue, took) =

@@ -1,4 +1,6 @@
 //! What a message costs whose trace is not sent.
+//! Promise: a message whose trace is not sampled is not copied and keeps no span and no attributes, and
+//! nothing that follows from it is sampled
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{
@@ -206,6 +208,10 @@ fn asked_once_for_each(drops: &Drops, messages: usize) {
 const UNSENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 const SENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
+/// Guard: a span that the sampler drops is not kept | src/process_span.rs `begin`: it becomes the current
+/// span as one that is sent
+/// Guard: a message whose trace is not sent is not copied | src/process_span.rs `is_to_be_carried`: every
+/// valid span is
 #[test]
 fn a_message_whose_trace_is_not_sent_is_handed_on_as_it_is_and_leaves_its_ids_to_what_it_enqueues() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -238,6 +244,8 @@ fn a_batch_whose_traces_are_not_sent_is_handed_on_as_it_is() {
     asked_once_for_each(&drops, 3);
 }
 
+/// Guard: headers that mark a trace as sampled are corrected | src/process_span.rs `is_to_be_carried`: no
+/// dropped span is
 #[test]
 fn a_sampler_that_drops_a_trace_that_was_sent_so_far_is_obeyed_by_all_that_follows() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -248,6 +256,8 @@ fn a_sampler_that_drops_a_trace_that_was_sent_so_far_is_obeyed_by_all_that_follo
     asked_once_for_each(&drops, 1);
 }
 
+/// Guard: a creator's sampling decision counts on the first attempt alone | src/process_span.rs `begin`: on
+/// every attempt
 #[test]
 fn a_creator_that_is_obeyed_is_not_asked_about_again_and_stays_the_parent_of_what_follows() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

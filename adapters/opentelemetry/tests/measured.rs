@@ -1,4 +1,5 @@
 //! What a collector of metrics sees.
+//! Promise: each measurement is a metric by OpenTelemetry's conventions, with its attributes
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{collections::BTreeMap, time::Duration};

@@ -1,4 +1,6 @@
 //! What a collector of spans sees.
+//! Promise: the span of a message is linked to the span that created it, and is its child on the first
+//! attempt alone; no payload, recipient or reason is traced
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{sync::Mutex, time::Duration};

@@ -1,4 +1,6 @@
 //! Sagas, TCC transactions and timer events belong to the trace in which they were begun.
+//! Promise: a saga, a TCC transaction and an event of a timer continue the trace that began them, and so do
+//! the calls and messages of their steps
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{

@@ -213,6 +213,7 @@ mod tests {
     use super::*;
 
     /// As Redis behind a firewall that drops its packets: connecting ends by our patience, and not by an error.
+    /// Guard: a silent Redis is asked once a second | `part`: one that was away stays so
     #[tokio::test]
     async fn a_silent_redis_is_waited_for_once_in_a_while() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -99,6 +99,7 @@ impl fmt::Debug for CachedDirectory {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a cached user is used for no longer than `fresh`
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use claimstream_ports::{Sleep, StoreErrorKind, mock::MockRecipientDirectory};

@@ -112,6 +112,7 @@ mod tests {
         asked: usize,
     }
 
+    /// Guard: attempts and settlements are polled in rounds | no rounds
     #[test]
     fn what_an_executor_puts_off_is_not_asked_again_and_again() {
         const MANY: usize = 20_000;

@@ -141,6 +141,7 @@ mod tests {
         strategy
     }
 
+    /// Guard: the holder releases the lock | no `leave`
     #[test]
     fn the_holder_asks_the_store_and_gives_the_lock_back() {
         let mut lock = MockDistributedLock::new();
@@ -152,6 +153,7 @@ mod tests {
         block_on(guarded(asked(1), lock).claim(&request())).unwrap();
     }
 
+    /// Guard: the store is left alone while another holds the lock | `held` is `open`
     #[test]
     fn whoever_finds_the_lock_held_leaves_the_store_alone() {
         let mut lock = MockDistributedLock::new();
@@ -159,6 +161,7 @@ mod tests {
         assert_eq!(block_on(guarded(asked(0), lock).claim(&request())).unwrap(), []);
     }
 
+    /// Guard: claims continue without the lock while it does not answer | an error is `Busy`
     #[test]
     fn claims_go_on_while_the_lock_does_not_answer() {
         let mut lock = MockDistributedLock::new();
@@ -169,6 +172,7 @@ mod tests {
         }
     }
 
+    /// Guard: the lock is released after the store failed | returns before `leave`
     #[test]
     fn the_lock_is_given_back_when_the_store_fails_and_its_own_failure_is_nobodys() {
         let mut strategy = MockLockingStrategy::new();

@@ -1,3 +1,7 @@
+//! Promise: a message is finished only when the broker has confirmed it, and one that no broker will ever
+//! accept is a dead letter with the reason; an outage of the broker costs no attempt, a message that alone is
+//! not confirmed fails one, and later ones of its key fail none
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},

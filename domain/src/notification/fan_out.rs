@@ -230,6 +230,7 @@ mod tests {
 
     proptest! {
         /// Steps before a repair, of the repair, and of the next one: none has the id of another, and each has the same one each time.
+        /// Guard: steps of a repair have ids of their own | `place_id`: without the repair
         #[test]
         fn the_steps_of_a_repair_have_ids_of_their_own(moves in prop::collection::vec(step(), 0..8), repairs: [u128; 2]) {
             let request = Uuid::from_u128(7);

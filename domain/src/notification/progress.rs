@@ -76,6 +76,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a request is `DISPATCHED` only if a message of it is delivered or under way
     use proptest::prelude::*;
 
     use super::*;

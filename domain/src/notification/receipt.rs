@@ -175,6 +175,7 @@ impl FromStr for ReceiptKind {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: receipts of providers show the same result in any order
     use proptest::prelude::*;
 
     use super::*;

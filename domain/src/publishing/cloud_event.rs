@@ -155,6 +155,8 @@ fn time_of(id: MessageId) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: attributes and the JSON of CloudEvents follow the specification, and a JSON payload loses
+    //! nothing
     use proptest::prelude::*;
     use serde_json::Value;
     use uuid::Uuid;

@@ -70,6 +70,7 @@ fn distance(queue: &QueueName) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: consumers of all targets receive the id of the message
     use proptest::prelude::*;
 
     use super::*;

@@ -155,6 +155,7 @@ mod tests {
         assert_eq!(decided([None, waits(), None, again(), again(), again()]), Nothing(waiting));
     }
 
+    /// Guard: nothing is enqueued for a saga while a relay has a message of it | no `Leased`
     #[test]
     fn nothing_is_enqueued_beside_a_run_a_dead_letter_or_an_end() {
         let nothing = SagaContinuation::Nothing;

@@ -204,6 +204,7 @@ mod tests {
         assert_eq!(RunKind::Tcc.scope("anything"), "tcc-global");
     }
 
+    /// Guard: a run in an unknown state is open | `standing`: it has ended
     #[test]
     fn what_has_ended_is_what_the_protocols_say_and_the_unknown_is_open() {
         let ended = |kind: RunKind| kind.ended();

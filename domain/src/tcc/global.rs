@@ -222,6 +222,8 @@ mod tests {
     }
 
     proptest! {
+        /// Guard: a global transaction's decision does not change | `Confirming` becomes `Cancelling`, or the
+        /// reverse
         #[test]
         fn what_has_been_decided_is_never_undone(
             events in prop::collection::vec(prop::sample::select(GlobalEvent::ALL.to_vec()), 0..12),

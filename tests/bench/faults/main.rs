@@ -10,6 +10,9 @@
 //!
 //! A run fails if a message was lost, was accepted twice, or had its effect twice through the inbox. What an asynchronous
 //! replica had not received when its source died is counted apart.
+//! Promise: from the outbox of one database over NATS, RabbitMQ, Redis and a mock cluster of Kafka to the
+//! inbox of another, nothing is lost or doubled while broker, relays and consumer are killed; with
+//! `shard_lease` each key keeps its order
 #![forbid(unsafe_code)]
 
 mod brokers;

@@ -2,6 +2,7 @@
 //! publishes.
 //!
 //! `cargo run --release -p claimstream-bench --bin rates -- --help` explains it.
+//! Promise: the rates of publishing in the documents are the measured ones
 #![forbid(unsafe_code)]
 
 mod broker;

@@ -1,4 +1,6 @@
 //! What people do: sign in, look, find, revive, purge, cancel; with a mouse, with the keyboard alone, and where no script runs.
+//! Promise: a person signs in, looks, revives and purges on the board with the keyboard alone, and without
+//! scripts
 
 use claimstream_browser_tests::{Failure, HOSTILE, QUEUE, Session, Site, USER, eventually};
 use thirtyfour::{By, Key};

@@ -1,4 +1,6 @@
 //! What an attacker tries: stored scripts, forms and frames of other sites, foreign names, tokens in logs and addresses.
+//! Promise: in a browser no text of a message runs as a script, no other site posts or frames a page, and no
+//! token is in an address, a page or a log
 
 use axum::{Router, response::Html, routing::get};
 use claimstream_browser_tests::{Failure, HOSTILE, QUEUE, Session, Site, Walk};
@@ -19,6 +21,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
     ]
 }
 
+/// Guard: text of a message is escaped | adapters/board/templates/dead_list.html: the reason is `safe`
 async fn a_script_in_any_text_of_a_message_never_runs(visit: Visit) -> Outcome {
     let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
     // The visitor's name wants to be a script as well.
@@ -89,6 +92,8 @@ async fn a_form_of_another_site_changes_nothing(visit: Visit) -> Outcome {
     Ok(())
 }
 
+/// Guard: no site frames a page | adapters/board/src/guard.rs `HEADERS`: neither `frame-ancestors` nor
+/// `X-Frame-Options`
 async fn a_frame_of_another_site_stays_empty(visit: Visit) -> Outcome {
     let (site, session) = (Site::for_everyone().await?, &visit.session);
     let framed = |address: &str| format!("<!doctype html><iframe src='{address}'></iframe>");

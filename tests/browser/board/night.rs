@@ -1,5 +1,8 @@
 //! A night: something goes wrong, an alert fires, a page of the board shows why, and an action on it mends it. The real program, a real
 //! Prometheus with the shipped rules, and pictures of each step.
+//! Promise: when a relay hangs, a queue is idle, a provider refuses and a saga is stuck, the shipped alert
+//! fires for each, a page of the board shows why, and an action there repairs it, with the real program,
+//! Prometheus and Chromium
 
 mod saga;
 mod shop;

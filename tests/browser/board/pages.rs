@@ -1,4 +1,6 @@
 //! Every page: reached by clicks, without barriers in light and in dark, on a phone, and with a picture.
+//! Promise: axe-core finds no barrier on any page of the board, in light, in dark and on a phone; clicks
+//! reach every page, each fits a screen of 360 px, and a page reloads itself only while it is visible
 
 use claimstream_browser_tests::{Site, Walk, eventually};
 
@@ -15,6 +17,8 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
     ]
 }
 
+/// Guard: soft text has enough contrast in dark mode | adapters/board/assets/board.css: `--soft` is #464b52
+/// Guard: long names wrap | adapters/board/assets/board.css: no `overflow-wrap` for headings
 async fn every_page_is_reached_by_clicks_and_has_no_barriers(visit: Visit) -> Outcome {
     let (site, session) = (Site::for_everyone().await?, &visit.session);
     let (mut walk, mut shapes, mut faults) = (Walk::from(&site.at("/")), Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
 //! Every contract on every backend that is here.
+//! Promise: an outbox refuses a strategy that its server cannot run
 
 use std::sync::Arc;
 

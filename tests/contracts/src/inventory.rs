@@ -1,4 +1,5 @@
 //! Rules about the whole of the contracts: each clause is listed, a backend has each need, and the README names what is run.
+//! Promise: every clause and scenario is listed and runs on some backend
 
 use std::{
     collections::BTreeSet,

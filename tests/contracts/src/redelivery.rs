@@ -3,6 +3,7 @@
 //! Workers claim and settle side by side, each on connections of its own. By lots that are drawn for each attempt, handlers
 //! fail, processes end in the middle of their batch and are replaced, claims are kept in hand until their lease is over and
 //! settled then, and time moves on while others are at work.
+//! Promise: whatever crashes and whatever expires, each message is handled once
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -23,6 +24,8 @@ use crate::{
 /// Adds the property to a backend.
 pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     let (store, strategy) = (backend.name(), backend.strategy());
+    // Guard: only the newest claim of a message settles it | adapters/memory/src/tables/outbox.rs
+    // `take_if_held`: any claim
     let name =
         format!("{store}::{strategy}::redelivery::a0_2_whatever_crashes_and_lapses_each_is_handled_once");
     let cases = repetitions(if store == MemoryBackend.name() { 256 } else { 6 });

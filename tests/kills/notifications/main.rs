@@ -13,6 +13,8 @@
 //! primary goes down for two seconds, and the other takes over. A third takes mails and sends signed receipts for them, early, late, in a
 //! wrong order and twice; some addresses bounce, and a second round of mails must leave these out. The providers write the sink and a book
 //! of what they said, so they count independently.
+//! Promise: receipts that come early, late, in a wrong order and twice are kept once each while processes are
+//! killed, and an address that bounced receives no further mail
 #![forbid(unsafe_code)]
 
 mod bars;

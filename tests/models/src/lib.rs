@@ -6,6 +6,8 @@
 //!
 //! Each model can have a fault of the source texts put back, one at a time. The explorer then has to find the course of
 //! events that the fault allows, and for the protocol as it is built it has to find none.
+//! Promise: in every order of events, lease, shard lease, inbox, TCC, sagas and resharding keep their
+//! promises
 
 mod exploration;
 mod explorer;

@@ -1,4 +1,7 @@
 //! Commits of two nodes against each other: whatever is answered as a success is there, and nothing else is.
+//! Promise: on Galera and in a group of several primaries, a transaction of the outbox is there as a whole if
+//! its commit succeeded, and not at all otherwise; a lost one may be begun again although no caller can ask
+//! for its outcome
 
 use std::{
     collections::BTreeSet,
@@ -25,6 +28,8 @@ use crate::{
 /// Adds both kinds of transactions on the nodes of a cluster.
 pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     let kinds = [
+        // Guard: in a group a commit releases its first savepoint | adapters/sea-orm/src/database/servers.rs
+        // `peers`: a group is no peer; fails in a group of several primaries
         (Kind::OfDriver, "transactions_of_the_driver_are_there_exactly_if_they_were_answered_as_done"),
         (Kind::Own, "transactions_of_the_outbox_are_there_exactly_if_they_were_answered_as_done"),
         (
@@ -44,12 +49,22 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
         });
     }
     let asked = url.to_owned();
+    // Guard: a transaction that is lost where nodes certify is begun again without a question |
+    // adapters/sea-orm/src/caller_transactions/ended.rs `certifies`: asks each time
     suite.add_async_trial(
         &format!("{name}::commits::a_transaction_that_is_gone_is_begun_again_without_a_question"),
         async move { is_begun_again(name, &asked).await },
     );
     if name.starts_with("galera") {
         let url = url.to_owned();
+        // Guard: on a node of Galera the `COMMIT` is a packet of its own |
+        // adapters/sea-orm/src/caller_transactions/commit.rs `Last`: the packet of other servers; fails at
+        // two nodes of Galera
+        // Guard: on Galera a renewed savepoint is proven to be in the transaction |
+        // adapters/sea-orm/src/caller_transactions/savepoint.rs `renew`: the text of other servers; fails at
+        // two nodes of Galera
+        // Guard: a session remembers only what it has proven | adapters/sea-orm/src/database/identity.rs
+        // `proof_to_remember`: no `undo` at the end
         suite.add_async_trial(
             &format!("{name}::commits::no_packet_ends_with_a_statement_that_needs_no_transaction"),
             async move {

@@ -1,3 +1,6 @@
+//! Promise: on a Galera cluster nothing is lost and no effect happens twice while nodes are killed, paused,
+//! cut off, brought back and restarted in turn; on Group Replication while another node takes over
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_testbed::{Cluster, ClusterKind};

@@ -1,3 +1,6 @@
+//! Promise: whatever happens to the nodes of a cluster, every saga ends whole or not at all, the branches of
+//! every TCC transaction end alike, and a timer continues without a repeat
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_testbed::{Cluster, ClusterKind, Forwarder, Writers, flows::Flows};

@@ -1,3 +1,5 @@
+//! Promise: after a takeover without the last commits, no notification request stays open for ever
+
 use std::{
     sync::{
         Arc,

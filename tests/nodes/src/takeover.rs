@@ -1,3 +1,6 @@
+//! Promise: a takeover without the last commits loses the messages that were enqueued in them and no others,
+//! and repeats no effect
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_testbed::{Cluster, ClusterKind, Forwarder, Keeps};

@@ -13,7 +13,9 @@ mod guards;
 mod imports;
 mod kinds;
 mod links;
+mod marks;
 mod packages;
+mod pages;
 mod phrases;
 mod promises;
 mod readme;
@@ -59,10 +61,10 @@ rules! {
     fn every_decision_is_listed() = decisions::are_listed;
     fn every_link_of_a_document_leads_somewhere() = links::lead_somewhere;
     fn the_book_has_every_page_and_no_link_out_of_it() = book::is_whole;
-    fn the_tests_that_guards_rest_on_exist() = guards::tests_exist;
+    fn every_guard_is_listed_with_its_test() = guards::are_listed;
     fn every_kind_of_error_says_what_to_do() = kinds::have_rows;
     fn the_files_and_tests_that_documents_name_exist() = references::exist;
-    fn every_promise_names_its_test_and_every_test_its_promise() = promises::have_tests;
+    fn every_promise_is_listed_and_every_test_holds_one() = promises::are_listed;
     fn what_operators_expect_is_shown_by_what_is_there() = comparison::is_shown;
     fn sentences_name_the_actor() = phrases::name_the_actor;
 }

@@ -1,6 +1,9 @@
 use std::collections::BTreeSet;
 
-use super::tree::{File, Tree};
+use super::{
+    guards, promises,
+    tree::{File, Tree},
+};
 
 /// A file or folder of the tests that a document names exists, and so does a test that it names by its sentence.
 pub(super) fn exist(tree: &Tree) -> Vec<String> {
@@ -20,7 +23,8 @@ fn documents(tree: &Tree) -> Vec<File> {
         .iter()
         .map(|path| tree.file(path))
         .collect();
-    documents.extend(tree.files("docs", ".md", 5));
+    let written = [guards::PAGE.path, promises::PAGE.path]; // From the source, so they name what is there.
+    documents.extend(tree.files("docs", ".md", 5).into_iter().filter(|page| !written.contains(&&*page.path)));
     documents
 }
 

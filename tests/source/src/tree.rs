@@ -52,6 +52,25 @@ impl Tree {
         self.root.join(path).exists()
     }
 
+    /// Replaces the text of a file.
+    pub(super) fn write(&self, path: &str, text: &str) {
+        fs::write(self.root.join(path), text).unwrap_or_else(|e| panic!("{path}: {e}"));
+    }
+
+    /// The folder of the package that a file belongs to.
+    pub(super) fn package_of(&self, path: &str) -> String {
+        let folders = Path::new(path).ancestors().skip(1);
+        let package = folders.into_iter().find(|folder| self.root.join(folder).join("Cargo.toml").exists());
+        package.expect("the root has a manifest").to_string_lossy().into_owned()
+    }
+
+    /// What the manifest in this folder says of its package.
+    pub(super) fn description_of(&self, package: &str) -> String {
+        let manifest: toml::Table =
+            self.file(&format!("{package}/Cargo.toml")).text.parse().expect("a manifest");
+        manifest["package"]["description"].as_str().expect("a description").to_owned()
+    }
+
     /// The Cargo manifests of all packages.
     pub(super) fn manifests(&self) -> Vec<File> {
         let folders = ["domain", "ports", "app", "adapters", "examples", "tests"];

@@ -1,3 +1,6 @@
+//! Promise: each change by the program or the board, and each payload that the board shows, is recorded in
+//! the audit log first, with a name and without a reason or payload; what cannot be recorded is not done
+
 use std::{
     sync::{
         Arc,
@@ -52,6 +55,7 @@ fn noted(action: &str, subject: &str) -> (String, String, Option<u64>) {
     (action.into(), subject.into(), None)
 }
 
+/// Guard: the audit log contains no text of an error | src/selection.rs `subject`: the class
 #[tokio::test(start_paused = true)]
 async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name() {
     let graveyard = Graveyard::new();
@@ -90,6 +94,7 @@ async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name()
     }
 }
 
+/// Guard: an action that cannot be recorded is not done | src/visit.rs `note`: an error is ignored
 #[tokio::test(start_paused = true)]
 async fn nothing_is_done_that_cannot_be_noted_and_it_is_done_later() {
     let graveyard = Graveyard::new();
@@ -146,6 +151,7 @@ async fn the_end_of_a_work_is_noted_once_the_log_can_be_written_again() {
     assert!(done.shows("<strong>2</strong> purged"), "{}", done.text);
 }
 
+/// Guard: an action whose store panics ends | src/work.rs `carry_out`: no `catch_unwind`
 #[tokio::test(start_paused = true)]
 async fn a_work_whose_store_panics_has_failed_and_its_end_is_noted() {
     let graveyard = Graveyard::new();

@@ -1,3 +1,5 @@
+//! Promise: each of several databases has its pages on the board, and a visitor signs in once
+
 use std::sync::Arc;
 
 use axum::http::{StatusCode, header};

@@ -1,3 +1,7 @@
+//! Promise: a preview changes nothing; its confirmation revives or purges exactly what was shown, once; a
+//! token that only looks, or a board that is read only, changes nothing; payloads and headers are hidden
+//! until a POST asks for them
+
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -119,6 +123,8 @@ async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
     assert_eq!(browser.get("/dead/letters/7").await.status, StatusCode::NOT_FOUND);
 }
 
+/// Guard: messages that died after the preview are left alone | src/work.rs `step`: `dead_for: None`
+/// Guard: a dead letter of another error is left alone | src/selection.rs `means`: no look at the class
 #[tokio::test(start_paused = true)]
 async fn a_preview_changes_nothing_and_its_confirmation_does_exactly_what_it_has_shown() {
     let graveyard = Graveyard::new();
@@ -178,6 +184,7 @@ async fn one_letter_is_revived_or_purged_alone() {
     assert!(nothing.shows("Nothing matches") && !nothing.shows("name=\"preview\""), "{}", nothing.text);
 }
 
+/// Guard: changes need the right to change | src/board.rs `router`: no layer `changing`
 #[tokio::test(start_paused = true)]
 async fn only_a_token_that_may_change_something_does() {
     let graveyard = Graveyard::new();

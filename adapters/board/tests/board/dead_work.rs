@@ -1,4 +1,6 @@
 //! The revival and the purge of what a preview has shown, and its page.
+//! Promise: messages that died after a preview are left alone, however long the store takes, and the page of
+//! an action shows no other action after a restart
 
 use std::{sync::Arc, time::Duration};
 
@@ -54,6 +56,8 @@ async fn a_work_is_stopped_between_two_steps() {
     assert!(page.shows("Somebody has stopped it") && !page.shows("http-equiv"), "{}", page.text);
 }
 
+/// Guard: the board changes no dead letter that was too young when it was read | src/work.rs `step`: no look
+/// at `dead_for`
 #[tokio::test(start_paused = true)]
 async fn what_died_after_the_preview_stays_however_long_the_store_takes() {
     let (mut dead, mut looks) = (MockDeadLetters::new(), 0);
@@ -76,6 +80,7 @@ async fn what_died_after_the_preview_stays_however_long_the_store_takes() {
     assert!(done.shows("<strong>1</strong> purged, 2 looked at"), "{}", done.text);
 }
 
+/// Guard: one call of the board changes 200 dead letters at most | src/work.rs `step`: all at once
 #[tokio::test(start_paused = true)]
 async fn a_call_changes_two_hundred_letters_at_most_and_each_counts_although_another_is_refused() {
     let (mut dead, mut calls, mut looks) = (MockDeadLetters::new(), 0, 0);
@@ -101,6 +106,7 @@ async fn a_call_changes_two_hundred_letters_at_most_and_each_counts_although_ano
     assert!(done.shows("<strong>399</strong> purged"), "{}", done.text);
 }
 
+/// Guard: an action has a name of its own | src/work.rs `begin`: numbers from 1
 #[tokio::test(start_paused = true)]
 async fn a_page_of_a_work_is_of_no_other_work_of_another_process() {
     let begun = async || {

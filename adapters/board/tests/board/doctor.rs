@@ -1,3 +1,5 @@
+//! Promise: the board shows the findings of doctor, the worst first
+
 use std::sync::Arc;
 
 use axum::http::StatusCode;

@@ -1,3 +1,6 @@
+//! Promise: the board finds what an index leads to, and answers every other query and any hostile text with a
+//! sentence
+
 use axum::http::StatusCode;
 use claimstream_domain::{
     Disposition, MessageId, NewMessage, Payload, QueueName, Reason,

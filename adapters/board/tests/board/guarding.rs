@@ -1,3 +1,6 @@
+//! Promise: without a token no visitor sees or changes anything on the board, unless it listens on this
+//! machine alone; it does nothing for a page of another site or under a foreign host name
+
 use axum::{Router, http::StatusCode};
 use claimstream_board::Board;
 use claimstream_memory::MemoryStore;
@@ -32,6 +35,7 @@ pub(crate) const INSIDE: [(&str, &str); 22] = [
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// Guard: pages need a known user | src/board.rs `router`: no layer `known`
 #[tokio::test(start_paused = true)]
 async fn nobody_sees_a_page_or_does_anything_without_a_token() {
     let browser = Browser::guarded(&MemoryStore::new());
@@ -91,6 +95,7 @@ async fn a_token_is_shown_once_and_the_browser_keeps_a_word_that_scripts_do_not_
     assert_eq!(inside.get("/").await.status, StatusCode::SEE_OTHER);
 }
 
+/// Guard: a page of another site changes nothing | src/guard.rs `admit`: no `is_from_here`
 #[tokio::test(start_paused = true)]
 async fn nothing_is_changed_for_a_page_of_somebody_else() {
     for browser in
@@ -116,6 +121,7 @@ async fn nothing_is_changed_for_a_page_of_somebody_else() {
     }
 }
 
+/// Guard: a request under a foreign host name is refused | src/guard.rs `admit`: no look at the hosts
 #[tokio::test(start_paused = true)]
 async fn a_name_that_leads_here_and_is_not_ours_is_refused() {
     let board = Board::for_everyone(stores(&MemoryStore::new()), timer()).with_hosts(["ops.example.com"]);

@@ -1,3 +1,6 @@
+//! Promise: the board lists instances, leases and locks page by page; a release has a preview, happens once
+//! and only under the fence that was shown
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -229,6 +232,8 @@ async fn leases_are_listed_page_by_page_or_for_one_queue() {
     }
 }
 
+/// Guard: a preview names the lease with the fence that was shown | src/pages/release_lease.rs `preview`: the
+/// fence is not compared
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_released_as_its_preview_has_shown_it_and_once() {
     let leased = Leased::new();
@@ -298,6 +303,8 @@ async fn a_lock_is_released_under_the_fence_that_was_shown() {
     assert!(browser.get("/locks?after=k48").await.shows("k59"));
 }
 
+/// Guard: a release needs the right to change | src/board.rs `router`: `/leases/release` outside the layer
+/// `changing`
 #[tokio::test(start_paused = true)]
 async fn nobody_releases_anything_who_may_only_look() {
     let leased = Leased::new();

@@ -1,3 +1,5 @@
+//! Promise: the board shows a message in every state, also while it is handled
+
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;

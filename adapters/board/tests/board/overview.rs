@@ -1,3 +1,5 @@
+//! Promise: the board runs no script and shows hostile names as text; many visitors count the queues once
+
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;

@@ -1,3 +1,6 @@
+//! Promise: the board pauses and resumes a queue, also without a script, and shows a pause with its operator
+//! and reason, also of an empty queue
+
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
@@ -66,6 +69,7 @@ async fn the_first_pause_stays_and_no_reason_is_needed() {
     assert_eq!(paused(&store).await[0], ("mails".to_owned(), "anybody".to_owned(), None));
 }
 
+/// Guard: pauses need the right to change | src/board.rs `router`: `/queue/pause` outside of `changing`
 #[tokio::test(start_paused = true)]
 async fn nobody_pauses_with_a_token_that_looks_or_where_nobody_may() {
     let graveyard = Graveyard::new();

@@ -1,3 +1,7 @@
+//! Promise: recipients and texts of providers about them are hidden on the board until a POST asks for them;
+//! a preview cancels no request, its confirmation cancels what is pending, and a token that only looks can do
+//! neither
+
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
@@ -23,6 +27,7 @@ fn links(page: &Page, path: &str) -> Vec<String> {
     found.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
+/// Guard: recipients are hidden | src/pages/request.rs `show`: `Sight::Shown`
 #[tokio::test(start_paused = true)]
 async fn a_request_shows_where_each_of_its_messages_stands_and_no_recipient() {
     let notified = Notified::new();
@@ -134,6 +139,7 @@ async fn requests_are_listed_newest_first_by_status_and_requester() {
     assert_eq!(after.status, StatusCode::BAD_REQUEST);
 }
 
+/// Guard: a preview of a cancellation cancels nothing | src/pages/request_cancel.rs `preview`: it cancels
 #[tokio::test(start_paused = true)]
 async fn a_preview_cancels_nothing_and_its_confirmation_takes_back_what_is_pending() {
     let notified = Notified::new();
@@ -164,6 +170,7 @@ async fn a_preview_cancels_nothing_and_its_confirmation_takes_back_what_is_pendi
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);
 }
 
+/// Guard: cancelling needs the right to | src/board.rs `router`: its routes outside of `changing`
 #[tokio::test(start_paused = true)]
 async fn nobody_cancels_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
     let notified = Notified::new();

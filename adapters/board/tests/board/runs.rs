@@ -1,3 +1,6 @@
+//! Promise: the board shows idle sagas without their input and runs no script; who may change something
+//! continues a saga after a preview
+
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;

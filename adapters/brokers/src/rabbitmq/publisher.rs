@@ -226,6 +226,7 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         for at in open {
+            // Untested: the test of a call that lasts long ends between two waves
             if self.answers.is_late() {
                 self.answers.give(at, Published::unconfirmed(TOO_LATE));
             }

@@ -1,4 +1,6 @@
 //! What every consumer owes, whatever its broker is.
+//! Promise: RabbitMQ, NATS, Redis Streams: a consumer receives everything that was published with a body, in
+//! the order of the broker, and receives again what was not finished
 
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, Publish};

@@ -1,4 +1,6 @@
 //! Consuming from NATS JetStream; publishing has trials of its own.
+//! Promise: NATS: effects that are slow together, but not each, do not make messages come again; a consumer
+//! that another program made and that would lose messages is refused
 
 use std::{collections::BTreeSet, num::NonZeroU32, sync::Arc};
 
@@ -44,9 +46,11 @@ pub(crate) fn trials() -> Vec<Trial> {
                 "{refused}"
             );
         }),
+        // Guard: few messages are fetched at once | src/nats/consumer.rs: `PREFETCH` is 200
         trial("nats::slow_effects_do_not_make_messages_come_again", move || async move {
             slow_effects(six).await;
         }),
+        // Guard: a consumer that would lose messages is refused | src/nats/consumer.rs `begin`: no `loss_by`
         trial("nats::a_consumer_that_would_lose_messages_is_refused", move || async move {
             unsuited(seven).await;
         }),

@@ -1,4 +1,6 @@
 //! Consuming from Redis Streams; publishing has trials of its own.
+//! Promise: Redis Streams: an entry of another program blocks no other and is never taken for another; a
+//! trimmed entry is not pending for ever; an acknowledgement outlives its connection
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -32,12 +34,16 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("redis_streams::another_member_takes_over_what_was_abandoned", move || async move {
             another_takes_over(Fresh::at(&four)).await;
         }),
+        // Guard: a group member begins with what it had in hand | src/redis_streams/group.rs `begin`: `own`
+        // is none
         trial("redis_streams::a_member_that_comes_back_begins_with_what_it_had", move || async move {
             comes_back(Fresh::at(&five)).await;
         }),
         trial("redis_streams::a_field_whose_name_is_no_text_holds_up_nothing", move || async move {
             no_text(Fresh::at(&six)).await;
         }),
+        // Guard: a field `id` is the message's id only next to `data` | src/redis_streams/wire.rs `received`:
+        // no `clear`
         trial("redis_streams::a_field_of_another_sender_is_no_id_of_a_message", move || async move {
             another_sender(Fresh::at(&seven)).await;
         }),
@@ -47,6 +53,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("redis_streams::a_user_who_is_taken_away_is_refused_until_given_back", move || async move {
             user_taken_away(Fresh::at(&ten)).await;
         }),
+        // Guard: a read ends with its consumer | src/redis_streams/consumer.rs: no `drop`
         trial(
             "redis_streams::a_member_that_was_dropped_takes_nothing_from_the_next_one",
             move || async move {
@@ -54,6 +61,8 @@ pub(crate) fn trials() -> Vec<Trial> {
                 dropped_while_it_read(Fresh::at(&eleven.replace("/0", "/8"))).await;
             },
         ),
+        // Guard: an acknowledgement is repeated on a new connection when its own broke |
+        // src/redis_streams/answering.rs `say`: no second try
         trial("redis_streams::an_answer_outlives_its_connection", move || async move {
             // A database of its own, by which its connections are known.
             lost_answer(Fresh::at(&nine.replace("/0", "/9"))).await;

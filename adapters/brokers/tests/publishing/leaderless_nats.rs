@@ -1,4 +1,5 @@
 //! A NATS that answers to no publication and to no question, as a cluster that has just lost its leaders.
+//! Promise: NATS: a call ends in time while neither streams nor JetStream answer
 
 use std::{io, sync::Arc};
 
@@ -48,6 +49,8 @@ async fn serve(listener: TcpListener, asked: Arc<Notify>) -> io::Result<()> {
     Ok(())
 }
 
+/// Guard: a call waits for JetStream no longer than its deadline | src/nats/publisher.rs: `without_stream` of
+/// a call: no deadline
 #[tokio::test]
 async fn a_call_ends_in_time_while_neither_streams_nor_jetstream_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

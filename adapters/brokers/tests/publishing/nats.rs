@@ -127,6 +127,7 @@ async fn messages_of_a_key_are_stored_in_the_order_of_the_call() {
 }
 
 /// A subscriber of the silent subject never answers, so a message there takes the whole time of its round.
+/// Guard: each round of a call to NATS has a deadline of its own | src/nats/publisher.rs: `until` of the call
 #[tokio::test]
 async fn a_silent_subject_holds_up_no_message_behind_another_one() {
     let Some(url) = known_broker(NATS, "silent subjects of NATS") else { return };
@@ -194,6 +195,7 @@ async fn a_call_ends_though_each_of_its_rounds_is_slow() {
 }
 
 /// The client allows 5,000 messages without an answer unless somebody says otherwise, and a call reads no answer before all of its own are sent.
+/// Guard: many messages of NATS may wait for answers | src/nats/link.rs: no `max_ack_inflight`
 #[tokio::test]
 async fn calls_do_not_wait_for_each_other_with_many_messages_on_the_way() {
     let Some(url) = known_broker(NATS, "many messages of NATS") else { return };
@@ -218,6 +220,7 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
     assert_eq!(answers.len(), 2);
 }
 
+/// Promise: kills of the broker lose nothing, and repetitions aside each key keeps its order
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: kills"]
 async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {

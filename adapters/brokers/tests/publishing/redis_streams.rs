@@ -1,3 +1,6 @@
+//! Promise: Redis Streams: a message that is too large, or for a key that the user may not write, holds up
+//! its own ordering key alone, and the other messages of the call are added once
+
 use std::{
     collections::HashMap,
     sync::Arc,
@@ -98,6 +101,8 @@ async fn what_can_never_be_added_is_refused_and_the_others_are_not() {
 }
 
 /// Redis carries out nothing of a transaction with a command that it does not even take in.
+/// Guard: a call of which Redis rejects one message is sent one by one | src/redis_streams/publisher.rs
+/// `add`: no arm for `ABORTED`
 #[tokio::test]
 async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_alone() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "rights of Redis Streams") else { return };
@@ -121,6 +126,8 @@ async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_al
 }
 
 /// Redis ends the connection over a value that is too large, so the others of the call get no answer either.
+/// Guard: after a call that broke its connection, the next is sent one by one |
+/// src/redis_streams/publisher.rs `add`: `ended_over_a_call` stays false
 #[tokio::test]
 async fn a_message_over_a_limit_that_nobody_could_know_is_alone_not_confirmed() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "limits of Redis Streams") else { return };

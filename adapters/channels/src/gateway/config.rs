@@ -115,6 +115,8 @@ fn sample() -> NotificationMessage {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a gateway whose body would not be JSON is refused when the program starts, and a body without
+    //! a content type is escaped as JSON
     use super::*;
 
     #[test]

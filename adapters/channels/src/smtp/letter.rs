@@ -114,6 +114,7 @@ fn refuse(reason: String) -> DeliveryError {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: mail programs can opt out by one click
     use claimstream_domain::notification::{Channel, Sender};
     use uuid::Uuid;
 

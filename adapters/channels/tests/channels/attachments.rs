@@ -1,3 +1,6 @@
+//! Promise: a mail carries the files that its request names, within limits of bytes, time and addresses, or
+//! is not sent; a file's server counts against no provider
+
 use std::{
     sync::{
         Arc,
@@ -129,6 +132,8 @@ async fn a_server_that_fails_puts_the_mail_off_and_one_that_refuses_ends_it() {
     assert_eq!(busy.1, Some(Duration::from_secs(90)));
 }
 
+/// Guard: a file that is too long ends while it is read | src/attachments/mod.rs `read`: `Content-Length`
+/// alone is looked at
 #[tokio::test]
 async fn a_server_that_misbehaves_sends_no_half_file() {
     for answer in [
@@ -180,6 +185,7 @@ async fn all_files_of_a_mail_share_their_bytes_and_their_time() {
     assert_eq!(mails.seen().connections, 0, "no mail goes without its file");
 }
 
+/// Guard: mails share one download of a file | src/attachments/mod.rs `file`: one for each call
 #[tokio::test]
 async fn a_campaigns_file_is_fetched_once_though_its_mails_go_at_the_same_time() {
     let files = WebServer::start([Answer::Body(&[], b"catalogue".to_vec())]).await;

@@ -1,3 +1,5 @@
+//! Promise: while a directory over HTTP is away or answers something else, no user is unknown
+
 use std::sync::Arc;
 
 use claimstream_channels::{HttpDirectory, HttpDirectoryConfig, Secret};

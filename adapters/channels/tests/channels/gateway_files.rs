@@ -1,3 +1,5 @@
+//! Promise: a gateway whose templates omit attachments refuses a message that has some
+
 use claimstream_channels::{GatewayChannel, GatewayConfig};
 use claimstream_domain::notification::{Attachment, Channel, NotificationMessage};
 use claimstream_ports::notification::{ChannelProvider, DeliveryError};

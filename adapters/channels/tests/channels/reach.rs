@@ -1,3 +1,6 @@
+//! Promise: a URL of a recipient leads to no private network, by name, by address or by redirect, unless the
+//! settings allow it
+
 use claimstream_channels::{ChatChannel, ChatStyle, WebhookChannel, WebhookConfig};
 use claimstream_domain::notification::{AddressRule, Channel};
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
@@ -31,6 +34,8 @@ fn spellings(server: &WebServer) -> Vec<String> {
     hosts.iter().map(|host| url.replacen("127.0.0.1", host, 1)).collect()
 }
 
+/// Guard: a host that is an address is checked | src/http/client.rs `send`: no `judge`
+/// Guard: the addresses of a name are checked | src/http/limited_resolver.rs: every address passes
 #[tokio::test]
 async fn a_recipients_own_url_leads_to_no_private_address_however_it_is_written() {
     let server = WebServer::start([]).await;
@@ -68,6 +73,7 @@ async fn metadata_services_stay_closed_where_private_networks_are_open() {
     }
 }
 
+/// Guard: redirects are not followed | src/http/client.rs `builder`: `Policy::limited`
 #[tokio::test]
 async fn a_redirect_leads_nowhere() {
     let inner = WebServer::start([]).await;

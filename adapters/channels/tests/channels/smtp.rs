@@ -1,3 +1,5 @@
+//! Promise: a mail server that defers one recipient keeps its circuit closed
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_channels::{Secret, SmtpChannel, SmtpConfig, SmtpCredentials};
@@ -227,6 +229,7 @@ async fn a_server_that_closes_an_idle_connection_costs_a_new_one_and_no_mail() {
     assert_eq!((server.seen().connections, server.seen().mails.len()), (2, 2));
 }
 
+/// Guard: a kept SMTP connection is tested for a bounded time | src/smtp/connections.rs `kept`: no deadline
 #[tokio::test]
 async fn a_kept_connection_that_broke_without_a_sign_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("OTHER", Reply::Silence)]).await;
@@ -245,6 +248,7 @@ async fn a_kept_connection_that_broke_without_a_sign_costs_a_new_one_and_no_mail
     assert_eq!((server.seen().connections, server.seen().mails.len()), (2, 2));
 }
 
+/// Guard: 421 on a kept connection is repeated on a new one | src/smtp/dialogue.rs `ends_connection`: never
 #[tokio::test]
 async fn a_server_that_takes_few_mails_on_a_connection_costs_a_new_one_and_no_mail() {
     let server = MailServer::start([("MAIL", Reply::Behind(1, "421 4.4.5 too many mails"))]).await;

@@ -1,3 +1,5 @@
+//! Promise: templates of a server are read in bounded time and size, and no error shows the token
+
 use std::sync::{Arc, Mutex};
 
 use claimstream_channels::{HttpTemplates, HttpTemplatesConfig, Secret};

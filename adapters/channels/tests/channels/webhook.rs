@@ -186,6 +186,7 @@ async fn success_is_delivered_with_the_answers_own_id_if_it_has_one() {
 }
 
 /// Each recipient may have a server of its own, and each connection takes a descriptor.
+/// Guard: connections to recipients are kept for a second | src/http/client.rs: `IDLE_TO_MANY` is 90 s
 #[tokio::test]
 async fn a_connection_is_kept_for_a_moment_alone() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

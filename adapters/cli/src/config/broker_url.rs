@@ -54,6 +54,7 @@ impl fmt::Debug for BrokerUrl {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: passwords of brokers are not shown
     use super::*;
 
     #[test]

@@ -1,3 +1,5 @@
+//! Promise: `after-failover` names what it leaves, and then its exit code is 1
+
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::ConnectionTrait;
 

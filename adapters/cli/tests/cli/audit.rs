@@ -1,3 +1,6 @@
+//! Promise: a pause of a paused queue and a resumption of a running one have no entry in the audit log; a
+//! resharding has one before it begins, when all shards are open, and when it ends
+
 use serde_json::Value;
 
 use crate::{

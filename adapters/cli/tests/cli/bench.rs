@@ -1,3 +1,6 @@
+//! Promise: a bench leaves the user's database alone, removes what it made also after a signal, and leaves
+//! what another run or program uses
+
 use std::{cell::RefCell, process::Stdio};
 
 use claimstream_testbed::eventually as until;
@@ -91,6 +94,8 @@ fn a_signal_ends_it_and_removes_what_it_made() {
     }
 }
 
+/// Guard: a bench leaves what another run uses | adapters/sea-orm/src/bench/file.rs `remove_leftovers`: the
+/// lock is not asked
 #[test]
 fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alone() {
     let operator = Operator::with_database();
@@ -121,6 +126,8 @@ fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alon
     assert_eq!(made(&operator), ["claimstream_bench_of_mine.lock"]);
 }
 
+/// Guard: a bench leaves a database with other tables | adapters/sea-orm/src/bench/server.rs
+/// `remove_leftovers`: no look at other tables
 #[tokio::test]
 async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
     for (server, url) in servers("on_a_server_it_makes_a_database_of_its_own_and_removes_it") {

@@ -1,3 +1,5 @@
+//! Promise: a board on a public address needs tokens to start
+
 use std::process::Stdio;
 
 use serde_json::Value;

@@ -1,3 +1,6 @@
+//! Promise: a server that refuses connections or is silent is reported with its reason within two seconds,
+//! and a wrong password at once
+
 use std::io::Write;
 
 use claimstream_cli::config::DatabaseUrl;
@@ -51,6 +54,8 @@ fn a_server_that_refuses_is_named_with_its_reason_and_is_not_asked_until_the_tim
 }
 
 /// As a firewall that swallows packets, or a server that hangs: the connection is made, and the server says nothing.
+/// Guard: a command waits two seconds for a server's greeting | adapters/sea-orm/src/database/connecting.rs
+/// `unless_unreachable`: `silent` waits for ever
 #[test]
 fn a_server_that_is_silent_is_named_with_the_time_that_it_had() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

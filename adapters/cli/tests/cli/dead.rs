@@ -1,3 +1,6 @@
+//! Promise: a revival or purge that fails half way reports its progress, also in the audit log, and the same
+//! command does the rest; it shows first how many it would change
+
 use std::process::Stdio;
 
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
@@ -136,6 +139,7 @@ fn are_revived_and_purged() {
     }
 }
 
+/// Guard: the end of a change is recorded before it is printed | src/command/dead_change.rs `run`: after it
 #[test]
 fn a_reader_that_closes_the_output_does_not_take_the_end_out_of_the_audit_log() {
     let operator = with_dead_letters();
@@ -151,6 +155,8 @@ fn a_reader_that_closes_the_output_does_not_take_the_end_out_of_the_audit_log() 
 }
 
 /// The database refuses the oldest of 501 letters.
+/// Guard: the end of a change is recorded after an error | src/command/dead_change.rs `run`: the error ends
+/// it
 #[tokio::test]
 async fn a_change_that_fails_half_way_says_how_far_it_came_and_the_rest_is_done_by_the_next() {
     let operator = with_dead_letters();

@@ -1,4 +1,6 @@
 //! The files of docs/deploying, as far as this program reads them and they have to agree with it.
+//! Promise: the configuration, the commands, the probes and the grace periods of `docs/deploying` are those
+//! of the program
 
 use std::path::{Path, PathBuf};
 

@@ -1,3 +1,5 @@
+//! Promise: an import of users accepts valid lines, names the others, and may be repeated
+
 use crate::operator::Operator;
 
 const HERE: [&str; 2] = ["--set", "directory.source=database"];

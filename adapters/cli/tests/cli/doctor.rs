@@ -1,3 +1,5 @@
+//! Promise: `doctor --strict` can pass on every database, and examines notifications only where they are used
+
 use crate::operator::{Operator, request};
 
 #[test]

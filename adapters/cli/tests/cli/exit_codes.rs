@@ -1,3 +1,5 @@
+//! Promise: the program ends with the exit codes of `docs/exit-codes.md`
+
 use claimstream_cli::Exit;
 
 use crate::operator::{Operator, request};

@@ -1,3 +1,5 @@
+//! Promise: every command prints the JSON that `docs/json.md` shows
+
 use std::collections::BTreeSet;
 
 use claimstream_domain::{QueueName, timer_event::Tick};

@@ -1,4 +1,5 @@
 //! What the program promises in seconds. These tests need a machine that does nothing else, and run when they are asked for.
+//! Promise: an open transaction blocks writers for a second at a time while shards multiply
 
 use std::{
     io::{BufRead, BufReader},

@@ -1,3 +1,5 @@
+//! Promise: a lease or a lock is released after a warning and with `--yes`
+
 use std::time::Duration;
 
 use claimstream_domain::{

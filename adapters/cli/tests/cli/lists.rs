@@ -1,3 +1,5 @@
+//! Promise: requests are listed page by page, and messages with their state
+
 use serde_json::Value;
 
 use crate::operator::{Operator, id, request};

@@ -1,4 +1,6 @@
 //! What a collector sees of the program.
+//! Promise: a call to `serve`, its fan-out, its mail and the call of a provider are one trace across
+//! processes; a collector that is away delays nothing
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

@@ -1,3 +1,6 @@
+//! Promise: a pause of an unknown queue works, and names the queue that may be meant; `status`, `doctor` and
+//! the metrics show a pause with its operator and reason
+
 use serde_json::Value;
 
 use crate::operator::{Operator, id, request};

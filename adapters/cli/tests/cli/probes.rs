@@ -1,3 +1,6 @@
+//! Promise: `/healthz` never asks the database; `/readyz` names everything that fails; `/metrics` shows what
+//! was delivered
+
 use std::{net::SocketAddr, process::Stdio};
 
 use sea_orm::{ConnectionTrait, Database};

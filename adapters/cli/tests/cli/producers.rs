@@ -1,4 +1,6 @@
 //! From a program in another language to a broker: it inserts rows, the program of the relay publishes them, and a consumer reads them.
+//! Promise: the program publishes what these samples write on MariaDB and MySQL to NATS once, in the order of
+//! its key, with its headers, key and body
 
 use std::{
     io::Write,

@@ -1,4 +1,6 @@
 //! Several providers for a channel, and providers behind an HTTP API, with real servers on this machine.
+//! Promise: a failed provider comes back by itself after one test message, and the example gateway files send
+//! what they describe
 
 use std::{
     path::Path,

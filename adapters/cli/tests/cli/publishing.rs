@@ -1,3 +1,6 @@
+//! Promise: `relay --publish` has no more messages in hand than `relay.process_concurrency`; targets of one
+//! queue do not wait for each other, and a queue is published by configuration alone
+
 use std::{
     collections::BTreeMap,
     ops::Range,
@@ -42,6 +45,8 @@ fn a_relay_that_nothing_says_what_to_publish_says_so() {
 }
 
 /// One of the databases has a message of a queue whose broker is away, and one of them does not answer.
+/// Promise: one `relay --publish` publishes the queues of several databases, also while one does not answer,
+/// and `doctor` names a subject that no stream stores
 #[tokio::test(flavor = "multi_thread")]
 async fn queues_of_several_databases_are_published_by_one_process() {
     let Some(url) = known_broker("nats", "publishing from several databases") else { return };
@@ -85,6 +90,8 @@ async fn queues_of_several_databases_are_published_by_one_process() {
 }
 
 /// More messages than are in hand at a time, so that some are due whenever somebody looks.
+/// Promise: `relay --publish --until-empty` ends with 1 if a broker that is away has not accepted all, and
+/// `doctor` names copies that no section publishes
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_until_empty_ends_with_one_while_a_broker_is_away_and_doctor_names_copies_that_are_left() {
     let operator = Operator::with_database();
@@ -171,6 +178,8 @@ async fn no_more_messages_are_in_hand_than_the_process_may_have() {
 }
 
 /// Two targets of one queue, of which one has no broker.
+/// Guard: a stream that stores the copies of two targets keeps both | adapters/brokers/src/nats/wire.rs
+/// `repetition_id`: the id alone
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for_each_other() {
     let what = "publishing a queue with the program";
@@ -229,6 +238,8 @@ async fn a_queue_is_published_by_configuration_alone_and_targets_do_not_wait_for
 }
 
 /// The broker and the relays are killed under load.
+/// Promise: kills of the broker and of relays in turn, with the program on MariaDB, lose nothing, bury
+/// nothing and keep the order of keys
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: kills"]
 async fn kills_of_the_broker_and_of_relays_lose_nothing_and_keep_the_order_of_keys() {

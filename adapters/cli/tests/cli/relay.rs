@@ -1,3 +1,5 @@
+//! Promise: a relay logs one line for each queue and none for each message
+
 use std::process::Stdio;
 
 use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};

@@ -1,3 +1,6 @@
+//! Promise: a pending delivery shows its attempt, its next attempt and its last error; `show` and `cancel`
+//! report the same of a request, and a cancelled one counts in no queue's depth
+
 use serde_json::Value;
 
 use crate::operator::{Operator, eventually, id, request};

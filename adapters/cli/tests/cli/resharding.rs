@@ -1,4 +1,7 @@
 //! More shards for queues that are at work.
+//! Promise: keys stay in order and nothing is lost or doubled while shards multiply, relays claim, writers
+//! use the old number, and the command is killed; afterwards each message with an ordering key is in its new
+//! shard
 
 mod obstacles;
 pub(crate) mod orders;
@@ -20,6 +23,8 @@ use crate::{
 };
 
 /// Relays claim and writers write that know the old number, one of them by INSERT, while the command is killed again and again.
+/// Guard: after the cut a trigger sends each message to its new shard |
+/// adapters/sea-orm/src/resharding/cut.rs `in_file`: `SELECT 1` instead of the trigger on SQLite
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: kills"]
 async fn keys_stay_in_order_while_their_shards_multiply_and_the_command_is_killed() {

@@ -1,3 +1,5 @@
+//! Promise: the routine and the view are printed without a database, and replaced any number of times
+
 use sea_orm::{ConnectionTrait, Database};
 
 use crate::{

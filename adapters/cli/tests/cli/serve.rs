@@ -1,3 +1,6 @@
+//! Promise: a key is one notification: repeated, concurrent, at several servers, with another body (A1.8);
+//! recipients and channels are counted (A1.6)
+
 use std::{
     process::Stdio,
     sync::{Arc, Barrier},

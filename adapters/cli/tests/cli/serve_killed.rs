@@ -1,3 +1,6 @@
+//! Promise: clients that repeat their calls end with one notification for each key while servers and relays
+//! are killed
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,

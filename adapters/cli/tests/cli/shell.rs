@@ -1,3 +1,5 @@
+//! Promise: completions and manual pages name every command
+
 use crate::operator::Operator;
 
 #[test]

@@ -1,3 +1,6 @@
+//! Promise: templates go from a folder through the database to a mail, and no file is overwritten unless
+//! asked
+
 use crate::operator::Operator;
 
 /// An author with a folder that has one template and one that it includes.

@@ -1,3 +1,6 @@
+//! Promise: what dies between the count and the operator's answer is not changed; on a terminal long work
+//! shows its progress, a change asks first, and the question names its database
+
 use std::{
     fs::File,
     io::{Read, Write},
@@ -110,6 +113,7 @@ fn with_one_more_dead(operator: &Operator, number: u32, database: &[&str]) {
     operator.run(&[&relay[..], database].concat()).succeeded();
 }
 
+/// Guard: an operator changes what was counted | src/command/dead_change.rs `make_all`: begins at the newest
 #[test]
 fn what_dies_before_the_answer_was_not_asked_about_and_stays() {
     let operator = Operator::with_database();
@@ -122,6 +126,7 @@ fn what_dies_before_the_answer_was_not_asked_about_and_stays() {
     assert!(operator.run(&["status", "--json"]).succeeded().contains("\"dead\":1"));
 }
 
+/// Guard: a question names its database | src/command/several.rs `in_turn`: no heading
 #[test]
 fn a_question_says_which_database_it_is_about_and_an_answer_is_shown_before_the_next_question() {
     let operator = with_databases(&["billing", "orders"]);

@@ -1,3 +1,6 @@
+//! Promise: no request is answered 2xx that is not committed; calls share transactions, and one that the
+//! store refuses fails alone
+
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use async_trait::async_trait;
@@ -115,6 +118,7 @@ async fn one_that_the_store_refuses_fails_alone() {
     }
 }
 
+/// Guard: a group with a locked request is split | src/group_commit/mod.rs `write`: no arm for it
 #[tokio::test]
 async fn one_that_another_transaction_takes_in_is_running_and_its_neighbours_are_taken() {
     let gate = Gate::closed(Trouble::Locks(7));

@@ -1,3 +1,5 @@
+//! Promise: each documented answer is given, and each given answer is documented
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use axum::body::{Body, Bytes};

@@ -1,3 +1,6 @@
+//! Promise: each route needs its scope, each fault names its field, and a database that is away is 503
+//! everywhere
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{

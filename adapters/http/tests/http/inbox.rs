@@ -1,3 +1,6 @@
+//! Promise: an entry of an inbox reaches its listeners once, in any process; a listener that returns misses
+//! none; a token opens one inbox until it expires, and listeners are bounded and delay no shutdown
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,

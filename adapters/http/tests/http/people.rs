@@ -1,3 +1,6 @@
+//! Promise: the directory, preferences and suppressed addresses are the same over HTTP and by the program; an
+//! invalid field is named; `DELETE` of a recipient erases it everywhere and may be repeated
+
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::{

@@ -1,3 +1,6 @@
+//! Promise: receipts without their provider's proof, or too old, reach no store; while the database is away
+//! the answer is 503
+
 use std::time::Duration;
 
 use axum::http::StatusCode;

@@ -132,6 +132,8 @@ async fn one_that_the_store_refuses_for_its_values_is_a_fault_of_the_caller() {
     assert_eq!(api.send(None, &body()).await.status, StatusCode::BAD_REQUEST);
 }
 
+/// Guard: an unreadable stored request is not the caller's error | src/problem.rs `of_store`: 400 for all
+/// that is not about the store
 #[tokio::test]
 async fn what_is_kept_and_cannot_be_read_is_no_fault_of_the_caller() {
     let api = Api::new();

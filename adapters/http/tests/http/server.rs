@@ -1,3 +1,6 @@
+//! Promise: a client that never reads its answers loses its connection, an endless head uses 32 KiB at most,
+//! and a stopped server finishes what it accepted, for a bounded time
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use claimstream_http::{Drained, Limits, Server, Service};
@@ -95,6 +98,7 @@ async fn a_connection_that_sends_half_a_request_does_not_hold_the_server_up() {
     assert!(served.intake.kept.lock().unwrap().is_empty());
 }
 
+/// Guard: the head of a request is bounded | src/server.rs: no `max_buf_size`
 #[tokio::test]
 async fn a_head_without_an_end_is_kept_in_part_alone() {
     let served = serve(Limits::default()).await;
@@ -125,6 +129,7 @@ async fn an_idle_connection_is_closed() {
     assert_eq!(read(&mut stream).await, "");
 }
 
+/// Guard: a client that does not read its answers is disconnected | src/stalling.rs `within`: waits on
 #[tokio::test]
 async fn a_client_that_never_reads_its_answers_is_left_after_a_while() {
     let limits = Limits { connections: 1, timeout: Duration::from_millis(300), ..Limits::default() };

@@ -1,3 +1,6 @@
+//! Promise: a request that its template can never render is refused with the position, and one that was
+//! accepted before is not
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},

@@ -1,3 +1,5 @@
+//! Promise: opening a link to unsubscribe changes nothing; the button and the one click of RFC 8058 opt out
+
 use axum::http::StatusCode;
 use claimstream_domain::notification::{
     Channel,

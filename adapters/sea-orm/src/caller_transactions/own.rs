@@ -211,6 +211,7 @@ impl Drop for Watched {
     fn drop(&mut self) {
         let Some(connection) = self.connection.get_mut().take() else { return };
         let _entered = self.db.runtime.enter();
+        // Untested: `is_refused`, because a transaction that has ended leaves nothing in its connection
         match self.is_plain() && !*self.is_refused.get_mut() && !*self.is_open.get_mut() {
             true => Held::return_beside(&self.db, connection),
             false => drop(connection),

@@ -164,6 +164,7 @@ mod tests {
         assert_eq!(known.next_hot(&queue, &[full]), None);
     }
 
+    /// Guard: a claim that comes back full ends no pause | `full`: a shard may always be hot
     #[test]
     fn nothing_is_hot_after_a_look_that_found_nothing_until_one_finds_some() {
         let shards = ShardCount::new(4).unwrap();

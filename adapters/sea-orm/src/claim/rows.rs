@@ -155,6 +155,7 @@ impl<M: Marking> Visitor for Claiming<'_, M> {
 
     /// Looks without locks which shards have due messages; a transaction that has taken nothing yet ends before.
     async fn look(&self) -> Result<(), StoreError> {
+        // Untested: no test has another writer of an SQLite file wait at the moment in which a claim looks
         if self.taken == 0 {
             self.commit().await?;
         }

@@ -127,6 +127,7 @@ impl Moves {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a wait for a connection ends within its limit
     use std::{
         pin::pin,
         sync::atomic::{AtomicU32, Ordering},
@@ -156,6 +157,7 @@ mod tests {
         assert_eq!(Moves::default().reaching(PATIENCE, || async { Ok(7) }).await, Ok(7));
     }
 
+    /// Guard: a wait for a connection has one limit | `reaching`: a hundred times as long
     #[tokio::test]
     async fn a_wait_ends_within_its_limit_however_often_a_search_ends_meanwhile() {
         let (timer, hand) = StoreTimer::by_hand();

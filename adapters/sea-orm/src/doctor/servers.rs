@@ -70,6 +70,8 @@ fn of_other(Surveyed { name, answer, .. }: &Surveyed, writer: &Surveyed) -> Find
 
 #[cfg(test)]
 mod tests {
+    //! Promise: `doctor` names every address that it could not reach, and says what to do about several
+    //! servers that take writes
     use claimstream_domain::Severity;
 
     use super::*;

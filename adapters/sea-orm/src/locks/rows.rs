@@ -63,6 +63,7 @@ impl<'a> Taking<'a> {
         let db = self.db;
         match written {
             Ok(_) => db.restarting(|| self.read(on)).await,
+            // Untested: no test loses this answer; the caller would get an error, and the lock expires
             Err(lost) if may_have_committed(&lost) => {
                 on.rest();
                 match db.asking_back(|| self.read(db.relay())).await {

@@ -103,6 +103,8 @@ mod tests {
         assert!(step(third.as_mut()).is_some());
     }
 
+    /// Guard: a free slot goes to the next waiter that is still there | `give_back`: gives up at the first
+    /// that is gone
     #[test]
     fn a_waiter_that_goes_away_takes_no_place_with_it() {
         let slots = Slots::new(1);
@@ -121,6 +123,7 @@ mod tests {
         finish(slots.take(Priority::Normal));
     }
 
+    /// Guard: a free slot goes to the most urgent waiter | `give_back`: to the least urgent
     #[test]
     fn a_place_goes_to_the_most_urgent_that_waits() {
         let slots = Slots::new(1);

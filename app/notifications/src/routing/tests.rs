@@ -1,4 +1,6 @@
 //! Routes on a clock that the test moves: circuits, failover, limits.
+//! Promise: while a provider is down, the next delivers within the same attempt; a message without a free
+//! slot waits and no attempt is counted
 
 mod carrying;
 mod hanging;
@@ -187,6 +189,8 @@ fn an_open_circuit_costs_a_message_nothing_and_one_trial_brings_the_primary_back
     assert_eq!(a.state().possible_doubles, 0);
 }
 
+/// Guard: an unknown acceptance is not followed by a failover | src/routing/route.rs `ends`: only permanent
+/// errors
 #[test]
 fn a_message_in_doubt_stays_with_its_provider_unless_failover_is_asked_for_and_that_is_counted() {
     let clock = Clock::default();
@@ -227,6 +231,8 @@ fn a_message_in_doubt_waits_for_its_provider_even_while_its_circuit_is_open() {
     assert_eq!((error.answer(), error.retry_after()), (Answer::LATER, Some(Duration::from_secs(5))));
 }
 
+/// Guard: a failover after a doubt of an earlier attempt is counted | src/routing/route.rs `deliver`:
+/// `doubted` begins as none
 #[test]
 fn a_failover_from_a_provider_that_is_in_doubt_since_an_earlier_attempt_is_counted_once() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());
@@ -284,6 +290,8 @@ fn weights_share_messages_and_one_message_is_drawn_the_same_each_time() {
     assert!((520..=680).contains(&share), "{share} of 800");
 }
 
+/// Guard: a half-open circuit whose test message goes away tests the next | src/routing/guard.rs: no
+/// `abandon`
 #[test]
 fn a_trial_whose_message_goes_away_is_given_to_the_next() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());

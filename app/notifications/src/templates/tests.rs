@@ -1,3 +1,6 @@
+//! Promise: values in templates are never executed, pages are escaped, titles have no line breaks, and the
+//! work of a template is bounded
+
 use std::sync::Arc;
 
 use claimstream_domain::notification::{Channel, Content, Recipient, TemplateCall, TemplateVersion};

@@ -1,4 +1,7 @@
 //! A1.9: what becomes of a message whose provider fails, and what is noted of it.
+//! Promise: a message that a provider may have accepted goes to no other, unless the settings allow it; then
+//! it is counted and logged; a doubt is kept without the attempt log, and every provider that was asked is
+//! recorded once
 
 use std::{
     sync::{Arc, Mutex},
@@ -163,6 +166,9 @@ fn attempts_that_cannot_be_noted_change_nothing_for_the_message() {
     assert_eq!(handle(concluding(1, DeliveryStatus::Delivered), providers, log, 1), Verdict::ack());
 }
 
+/// Guard: a message in doubt stays with its provider | src/routing/route.rs `choose`: all providers
+/// Guard: doubts of earlier attempts are read | src/message_handler/asking.rs `in_doubt`: no message was
+/// tried before
 #[test]
 fn a_message_in_doubt_stays_with_its_provider_at_the_next_attempt() {
     let mut log = logging(vec![("secondary", 1, 2, Answer::DELIVERED)]);
@@ -172,6 +178,8 @@ fn a_message_in_doubt_stays_with_its_provider_at_the_next_attempt() {
     assert_eq!(handle(concluding(1, DeliveryStatus::Delivered), providers, log, 2), Verdict::ack());
 }
 
+/// Guard: an unlogged doubt is kept in the reason | src/outcome.rs `doubt`: `logged` is true
+/// Guard: a doubt in the reason counts | src/message_handler/asking.rs `in_doubt`: the log alone
 #[test]
 fn a_doubt_that_cannot_be_logged_is_said_by_the_reason_until_the_message_has_ended() {
     let may_have_it = || Err(DeliveryError::unknown("HTTP 504"));
@@ -210,6 +218,7 @@ fn a_delivery_that_nothing_could_note_goes_to_the_same_provider_again() {
     assert!(reason.as_str().starts_with("may have been accepted by secondary; delivered, but"), "{reason}");
 }
 
+/// Guard: doubts survive a revival | src/message_handler/asking.rs `was_tried`: by the attempt's number alone
 #[test]
 fn a_message_in_doubt_stays_with_its_provider_after_a_revival() {
     let mut log = logging(vec![("secondary", 1, 1, Answer::DELIVERED)]);
@@ -223,6 +232,8 @@ fn a_message_in_doubt_stays_with_its_provider_after_a_revival() {
     assert_eq!(handle(Arc::new(messages), providers, log, 1), Verdict::ack(), "a revival counts from one");
 }
 
+/// Guard: nothing is sent while doubts cannot be read | src/message_handler/asking.rs `in_doubt`: an error is
+/// no doubt
 #[test]
 fn while_earlier_attempts_cannot_be_read_a_message_is_given_back_unsent() {
     let mut log = MockAttemptLog::new();

@@ -1,4 +1,6 @@
 //! Several messages in one batch: what they share, and that none of them suffers for another.
+//! Promise: a request or message that fails or panics costs the others of its batch nothing; a slow delivery
+//! uses one slot of `at_once`, and a time limit cuts off only the delivery that hangs
 
 use std::{
     pin::pin,

@@ -72,6 +72,7 @@ fn of_news() -> NotificationRequest {
     NotificationRequest { category: Some(news()), ..request }
 }
 
+/// Guard: items of a digest are no expired records | src/fan_out_attempt.rs `lapsed`: records of items too
 #[test]
 fn messages_of_a_category_with_a_window_are_noted_as_items_and_not_enqueued() {
     let (records, items, enqueued) = fan_out(of_news(), None);
@@ -89,6 +90,7 @@ fn messages_of_a_category_with_a_window_are_noted_as_items_and_not_enqueued() {
     }
 }
 
+/// Guard: messages with files join no digest | src/digests.rs `take_out`: they do
 #[test]
 fn a_message_with_files_waits_for_no_digest_because_a_digest_carries_none() {
     let file =
@@ -99,6 +101,7 @@ fn a_message_with_files_waits_for_no_digest_because_a_digest_carries_none() {
     assert_eq!((records, items.len(), enqueued), (vec![(Pending, String::new()); 2], 0, 2));
 }
 
+/// Guard: a refused item leaves its digest | src/fan_out_attempt.rs `heed`: the item stays
 #[test]
 fn who_is_not_to_get_it_has_no_item_and_in_quiet_hours_a_digest_stays_open_until_they_end() {
     let change: PreferenceChange = "email/news=off".parse().expect("a change");
@@ -272,6 +275,7 @@ fn a_digest_that_fails_is_tried_again_and_given_up_with_all_its_items() {
     assert_eq!((revived.verdict.clone(), revived.statuses()), (Verdict::ack(), vec![(1, Taken), (2, Taken)]));
 }
 
+/// Guard: a digest that cannot be written fails | src/message_handler.rs `deliver`: it is sent as it is
 #[test]
 fn a_digest_that_cannot_be_written_is_a_dead_letter_that_can_be_revived() {
     let came = Came::to(Ok(vec![item(1, Pending)]), Ok(Delivered::default()), Some("unknown"), 1);
@@ -279,6 +283,8 @@ fn a_digest_that_cannot_be_written_is_a_dead_letter_that_can_be_revived() {
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed)]));
 }
 
+/// Guard: an error of a digest ends all its items | src/message_handler/digesting.rs `written`: the digest is
+/// not set
 #[test]
 fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
     let items = || Ok(vec![item(1, Pending), item(2, Pending)]);
@@ -287,6 +293,8 @@ fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed), (2, Failed)]));
 }
 
+/// Guard: a half-recorded end of a digest leaves no item | domain/src/notification/digest/taking.rs `of`:
+/// items of one status alone
 #[test]
 fn of_a_digest_whose_end_was_noted_of_some_items_none_is_left_behind() {
     let items = vec![item(1, Failed), item(2, Pending), item(3, Cancelled)];

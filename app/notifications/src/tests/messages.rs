@@ -1,3 +1,5 @@
+//! Promise: an expired message is skipped before it reaches a provider
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -119,12 +121,16 @@ fn a_revived_message_that_cannot_be_reopened_is_given_back_unsent() {
     assert_eq!(handle(messages, idle(), 11), Verdict::Release);
 }
 
+/// Guard: a missing record is restored before its message is delivered | src/message_handler.rs
+/// `handle_batch`: no `restore`
 #[test]
 fn a_delivery_is_noted_and_acked_and_a_missing_record_is_restored_first() {
     assert_eq!(handle(noting(pending(), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
     assert_eq!(handle(noting(standing(None), delivered_as("r-1")), accepting("r-1"), 1), Verdict::ack());
 }
 
+/// Guard: a restored message is not delivered if its request was cancelled | src/message_handler/restoring.rs
+/// `restore`: the answers are not taken
 #[test]
 fn a_message_without_a_record_is_not_delivered_if_its_request_was_cancelled() {
     for over in [DeliveryStatus::Cancelled, DeliveryStatus::Delivered] {
@@ -305,6 +311,7 @@ fn a_message_that_comes_after_its_expiry_is_skipped_before_a_provider_has_it() {
     assert_eq!(handle(Err(down("expired")), 1), (Verdict::Release, vec![]));
 }
 
+/// Guard: a revived message expires | src/message_handler.rs `take_up`: delivers at any time
 #[test]
 fn a_revived_message_that_comes_after_its_expiry_is_skipped_too() {
     let late = NotificationMessage {

@@ -1,3 +1,6 @@
+//! Promise: an unknown segment costs no other recipient its message or its record; all recipients read the
+//! same version of a template
+
 use std::sync::Arc;
 
 use claimstream_domain::{
@@ -58,6 +61,7 @@ fn a_request_that_is_cancelled_or_goes_while_it_is_worked_on_is_acked_and_nothin
     }
 }
 
+/// Guard: an outdated fan-out step is read again | src/fan_out_attempt.rs `verdict`: no look at `outdated`
 #[test]
 fn a_request_of_which_a_recipient_is_erased_meanwhile_is_read_again_and_no_attempt_is_counted() {
     let mut read = request(&[Channel::Email], vec![user("a"), user("(erased)")]);
@@ -278,6 +282,7 @@ fn a_record_says_where_it_stands() {
     assert_eq!(ports.handle(1), Verdict::ack());
 }
 
+/// Guard: a fan-out step of long messages is short | src/request_handler.rs `find`: the configured chunk
 #[test]
 fn a_long_text_is_written_to_few_recipients_at_a_time() {
     let mut long = request(&[Channel::Email], vec![segment("all")]);

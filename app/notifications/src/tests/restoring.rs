@@ -15,6 +15,8 @@ use super::{
     messages::{handle, idle},
 };
 
+/// Guard: a message whose record cannot be restored is not delivered | src/message_handler/restoring.rs
+/// `restore`: after an error all records are taken for unknown
 #[test]
 fn a_message_whose_record_cannot_be_restored_is_not_delivered() {
     let failing = |error: fn() -> StoreError| {
@@ -35,6 +37,8 @@ fn a_message_whose_record_cannot_be_restored_is_not_delivered() {
     );
 }
 
+/// Guard: a message of an early step does not end its request | src/message_handler/restoring.rs
+/// `missing_record`: every message is of the last step
 #[test]
 fn a_message_says_of_its_missing_record_that_more_steps_followed() {
     let mut messages = MockMessageRepository::new();

@@ -1,4 +1,6 @@
 //! Messages that are handed out and settled in batches.
+//! Promise: one call settles a batch, each message has its own outcome, and an error names what was not
+//! settled
 
 use std::time::Duration;
 
@@ -97,6 +99,7 @@ fn each_message_gets_its_own_verdict() {
     assert_eq!(returned(&settled), [id(4)]);
 }
 
+/// Guard: a batch takes one verdict for each message | src/batch.rs `settle`: no look at the count
 #[test]
 fn a_wrong_count_of_verdicts_settles_nothing_and_gives_the_batch_back() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 1])]), Bench::default());
@@ -144,6 +147,8 @@ fn what_waits_for_company_is_handed_out_at_its_age_or_when_it_is_enough() {
     assert_eq!((third.len(), play.timer.now() - before), (4, Duration::from_millis(400)));
 }
 
+/// Guard: messages that were delivered before are in no batch with new ones | src/buffer.rs `take_together`:
+/// all fit
 #[test]
 fn messages_that_come_again_are_in_no_batch_with_new_ones() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 3, 1, 2, 1])]), Bench::default());
@@ -162,6 +167,7 @@ fn a_suspect_comes_alone() {
     assert_eq!(numbers(&batch), [2]);
 }
 
+/// Guard: a suspect that comes first is a batch of its own | src/buffer.rs `take_together`: `most` for all
 #[test]
 fn a_suspect_that_comes_first_comes_alone() {
     let (play, mut bench) = (Play::new([Answer::CutOff(vec![12, 2, 3])]), Bench::default());
@@ -171,6 +177,7 @@ fn a_suspect_that_comes_first_comes_alone() {
     assert_eq!(numbers(&batch), [2, 3]);
 }
 
+/// Guard: a linger that is over is not polled again | src/gathering.rs `is_due`: no `Over`
 #[test]
 fn a_suspect_that_has_waited_for_company_still_waits_until_the_others_have_gone_back() {
     let play = Play::new([Answer::CutOff(vec![12, 12])]);

@@ -1,4 +1,6 @@
 //! What a pipeline logs about attempts that failed.
+//! Promise: each failed attempt is logged once, with its reason and without its payload; a flood is a few
+//! lines a minute
 
 use std::time::Duration;
 

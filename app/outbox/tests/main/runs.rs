@@ -1,4 +1,5 @@
 //! Messages of one key: what is kept back, what follows, and what goes back.
+//! Promise: a key whose handler never ends leaves slots for others
 
 use std::time::Duration;
 

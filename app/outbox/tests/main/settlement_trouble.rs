@@ -1,4 +1,5 @@
 //! A store that answers claims and no settlements: what a monitor shows, and how often it is logged.
+//! Promise: a monitor shows that only settlements fail, and a repeated warning is logged at growing intervals
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! One limit for the handlers of several relays: it holds, goes round, and is not taken away by one that hangs.
+//! Promise: databases take shared slots in turn, each slot once, and half of an equal share is kept for each
 
 use std::{
     future::pending,

@@ -1,4 +1,5 @@
 //! What a relay tells its telemetry.
+//! Promise: a relay measures each verb once, with its outcome and time
 
 use std::{
     collections::BTreeMap,

@@ -14,6 +14,8 @@ use claimstream_domain::Disposition;
 use crate::play::{Answer, Bench, Play, id};
 use crate::slow_handler::{Slow, start};
 
+/// Guard: handlers have a time limit | src/attempts.rs `poll_over_time`: does nothing
+/// Guard: a handler whose time is up is dropped | src/attempts.rs `poll_over_time`: no `abort`
 #[test]
 fn a_handler_that_hangs_is_dropped_after_its_time_and_its_attempt_has_failed() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 20, 1])]), Bench::default());

@@ -95,6 +95,8 @@ impl fmt::Display for Refusal {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a recipient that opted out and a suppressed address receive nothing, with the reason in the
+    //! record, and a required category has no opt-out
     use proptest::prelude::*;
 
     use super::{super::CategoryRules, *};

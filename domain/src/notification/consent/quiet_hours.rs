@@ -104,6 +104,8 @@ impl From<QuietHours> for String {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a message that can wait does so until the end of the recipient's quiet hours, also across
+    //! changes of the clock
     use proptest::prelude::*;
 
     use super::*;

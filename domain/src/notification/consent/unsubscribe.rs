@@ -82,6 +82,7 @@ impl fmt::Debug for UnsubscribeKeys {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a link to unsubscribe opts out of what it was made for, and an altered token of nothing
     use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
     use proptest::prelude::*;
 

@@ -98,6 +98,7 @@ const KEYS: Uuid = Uuid::from_u128(0x6b0f_5e0c_2c53_4c6e_9d43_5a1d_f0a7_1e21);
 
 #[cfg(test)]
 mod tests {
+    //! Promise: a digest without a template shows all titles and texts, as far as they fit
     use super::*;
     use crate::notification::{Channel, Priority};
 

@@ -173,6 +173,8 @@ mod tests {
         breaker
     }
 
+    /// Guard: a few failures among many answers open no circuit | src/notification/provider/answer_window.rs:
+    /// no share of failures
     #[test]
     fn enough_failures_within_the_window_open_it_and_few_among_many_do_not() {
         assert_eq!(opened().state(), BreakerState::Open);
@@ -184,6 +186,8 @@ mod tests {
         }
     }
 
+    /// Guard: consecutive failures open a busy circuit | src/notification/provider/answer_window.rs: no
+    /// number is enough
     #[test]
     fn a_run_of_failures_opens_it_however_many_answers_were_good_before() {
         let mut breaker = Breaker::new(POLICY);
@@ -194,6 +198,7 @@ mod tests {
         assert_eq!(breaker.note(Pass::Regular, true, at(2)), Some(BreakerTurn::Opened(at(5))));
     }
 
+    /// Guard: a successful answer opens no circuit | `note`: without `failed`
     #[test]
     fn no_good_answer_opens_it_though_older_ones_have_left_the_window() {
         let mut breaker = Breaker::new(POLICY);
@@ -203,6 +208,7 @@ mod tests {
         assert_eq!(breaker.note(Pass::Regular, true, at(9)), Some(BreakerTurn::Opened(at(5))));
     }
 
+    /// Guard: a half-open circuit passes one message | it refuses none
     #[test]
     fn half_open_lets_exactly_one_message_pass_and_its_answer_decides() {
         let mut breaker = opened();

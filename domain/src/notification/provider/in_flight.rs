@@ -54,6 +54,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
+    /// Guard: an answer proves that a provider is alive | `is_hanging`: `since` is zero
     #[test]
     fn silence_towards_enough_messages_is_hanging_and_one_answer_ends_it() {
         let mut calls = InFlight::default();

@@ -167,6 +167,7 @@ mod tests {
         }
     }
 
+    /// Guard: a rate's schedule far in the future is ignored | `grant`: as it is
     #[test]
     fn a_clock_that_was_put_back_stops_a_rate_for_seconds_and_not_for_as_long_as_it_went_back() {
         let (rate, now): (Rate, u64) = ("100/s".parse().unwrap(), 1_000_000_000_000);
@@ -179,6 +180,7 @@ mod tests {
     }
 
     proptest! {
+        /// Guard: a rate forfeits tokens of a pause | nothing is forfeited
         #[test]
         fn never_more_than_the_rate_and_one_block(
             messages in 1..2_000_u32, steps in vec((0..300_000_u64, 1..200_u32), 1..200),

@@ -1,3 +1,5 @@
+//! Promise: a stopped stream leaves nothing leased ahead
+
 use std::time::Duration;
 
 use claimstream_domain::{
@@ -67,6 +69,8 @@ pub async fn who_rests_has_nothing_leased_ahead_any_more(fixture: Fixture) {
     assert!(rest.iter().all(|claimed| claimed.attempt == 1), "an attempt was counted");
 }
 
+/// Guard: messages that were read ahead go back after a while without a call |
+/// adapters/sea-orm/src/strategy/shard_lease/claim/hand_out.rs `take`: `watch` is not spawned
 pub async fn what_is_leased_ahead_for_too_long_is_free_without_anybodys_call(fixture: Fixture) {
     let sent = fixture.enqueue(300).await;
     for claimed in two_claims(&fixture).await {
@@ -77,6 +81,8 @@ pub async fn what_is_leased_ahead_for_too_long_is_free_without_anybodys_call(fix
     assert_eq!(ids(&fixture.rival.take_all().await), sent[120..]);
 }
 
+/// Guard: messages that were read ahead have a longer lease |
+/// adapters/sea-orm/src/strategy/shard_lease/claim/hand_out.rs `note_in_flight`: no time is added
 pub async fn a_claim_of_what_was_leased_ahead_lasts_as_long_as_any_other(fixture: Fixture) {
     fixture.enqueue(300).await;
     let before = two_claims(&fixture).await.concat();
@@ -113,6 +119,8 @@ pub async fn who_takes_over_counts_an_attempt_for_what_was_leased_ahead(mut fixt
     }
 }
 
+/// Guard: the read-ahead is bounded in bytes | adapters/sea-orm/src/strategy/shard_lease/read_ahead/pages.rs
+/// `reach`: no bound in bytes
 pub async fn heavy_messages_are_not_leased_ahead_without_bound(fixture: Fixture) {
     let messages: Vec<_> = (0..240).map(|_| fixture.message_of(40_000)).collect();
     fixture.store.enqueue(&messages).await;

@@ -1,4 +1,5 @@
 //! What operators did: listed newest first, page by page.
+//! Promise: entries of the audit log are listed newest first, page by page, along a key
 
 use std::time::Duration;
 

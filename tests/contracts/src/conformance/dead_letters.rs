@@ -1,3 +1,5 @@
+//! Promise: a list of dead letters names each one once, whatever leaves in between
+
 use std::time::Duration;
 
 use claimstream_domain::{DeadLetterFilter, DeadLetterGroup, MessageId, NewMessage, QueueName, Reason};

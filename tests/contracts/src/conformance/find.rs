@@ -1,3 +1,6 @@
+//! Promise: the state of a message, its content and the owner of a dedup key are found without a scan of a
+//! table
+
 use std::time::Duration;
 
 use claimstream_domain::{

@@ -1,4 +1,5 @@
 //! What people are shown of instances, leases and locks.
+//! Promise: instances, leases of shards and locks are listed page by page, each along its key
 
 use claimstream_domain::{InstanceId, Lease, LockListed, QueueName};
 use claimstream_ports::LockGuard;
@@ -47,6 +48,8 @@ pub async fn a_lease_is_listed_with_its_holder_and_what_is_in_flight(fixture: Fi
     assert_eq!(ports.releases.lease(&other, shard).await.expect("a look"), None);
 }
 
+/// Guard: the next page of locks begins right after its key | adapters/sea-orm/src/locks/list.rs
+/// `list_locks`: `\u{2}` after the key
 pub async fn locks_are_listed_by_key_and_released_by_the_fence_that_is_shown(fixture: Fixture) {
     let key = |name: &str| format!("{}/{name}", fixture.queue());
     let before = key("");

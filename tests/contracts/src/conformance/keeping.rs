@@ -1,3 +1,6 @@
+//! Promise: a shard with a steady flow of messages stays with its instance for a moment, and one with a
+//! backlog does not
+
 use std::time::Duration;
 
 use claimstream_domain::{LeaseRelease, Settled::Accepted};

@@ -31,6 +31,10 @@ pub async fn a_free_lock_is_taken(fixture: LockFixture) {
     assert_eq!(guard.key, fixture.key("a"));
 }
 
+/// Guard: a lock that is held is refused | adapters/sea-orm/src/sql/locks/take.sql: no `held_until <= now`;
+/// no `NX` in take.lua; in memory no comparison
+/// Guard: the token in the row decides who holds the lock, not the count of rows |
+/// adapters/sea-orm/src/locks/rows.rs: `is_ours` ignored
 pub async fn a_held_lock_is_refused_at_once(fixture: LockFixture) {
     let key = fixture.key("a");
     take(&*fixture.store, &key).await.expect("the lock is free");
@@ -38,6 +42,8 @@ pub async fn a_held_lock_is_refused_at_once(fixture: LockFixture) {
     assert_eq!(take(&*fixture.store, &key).await, None);
 }
 
+/// Guard: a lock expires, on SQLite and in memory | adapters/sea-orm/src/sql/locks/take.sql: it is never due
+/// Guard: a lock expires, on Redis | adapters/redis/src/lua/take.lua: a day instead of the lease
 pub async fn a_lock_lapses_at_the_end_of_its_lease(fixture: LockFixture) {
     let key = fixture.key("a");
     take(&*fixture.store, &key).await.expect("the lock is free");
@@ -74,6 +80,8 @@ pub async fn a_renewed_lock_lasts_a_whole_lease_from_now(fixture: LockFixture) {
     take(&*fixture.rival, &key).await.expect("the lock has lapsed");
 }
 
+/// Guard: only the fence or token of the holder renews a lock | adapters/sea-orm/src/sql/locks/renew.sql: no
+/// comparison; the same in renew.lua
 pub async fn a_lost_lock_is_not_renewed(fixture: LockFixture) {
     let key = fixture.key("a");
     let lost = take(&*fixture.store, &key).await.expect("the lock is free");
@@ -92,6 +100,8 @@ pub async fn a_released_lock_is_free_at_once(fixture: LockFixture) {
     take(&*fixture.rival, &key).await.expect("the lock is free again");
 }
 
+/// Guard: only the fence or token of the holder releases a lock | adapters/sea-orm/src/sql/locks/release.sql:
+/// no `AND fence = :fence`; no comparison in release.lua and in memory
 pub async fn a_lost_lock_is_not_released(fixture: LockFixture) {
     let key = fixture.key("a");
     let lost = take(&*fixture.store, &key).await.expect("the lock is free");
@@ -101,6 +111,11 @@ pub async fn a_lost_lock_is_not_released(fixture: LockFixture) {
     assert_eq!(take(&*fixture.store, &key).await, None);
 }
 
+/// Guard: a released lock is not released again | adapters/sea-orm/src/sql/locks/release.sql: no
+/// `held_until > now`
+/// Guard: a fence is greater than the last one | adapters/sea-orm/src/sql/locks/take.sql: the time alone, as
+/// in take.lua; in memory no increment
+/// Guard: in memory, a release keeps the fence | adapters/memory/src/tables/locks.rs: the entry is removed
 pub async fn a_released_lock_is_not_released_again(fixture: LockFixture) {
     let key = fixture.key("a");
     let guard = take(&*fixture.store, &key).await.expect("the lock is free");
@@ -130,6 +145,7 @@ pub async fn of_many_at_a_time_one_takes_the_lock(fixture: LockFixture) {
     }
 }
 
+/// Guard: a renewed lock expires, on Redis | adapters/redis/src/lua/renew.lua: `PERSIST`
 pub async fn a_lock_is_renewed_in_the_moment_in_which_it_was_taken(fixture: LockFixture) {
     let guard = take(&*fixture.store, &fixture.key("a")).await.expect("the lock is free");
     for _ in 0..3 {
@@ -138,6 +154,8 @@ pub async fn a_lock_is_renewed_in_the_moment_in_which_it_was_taken(fixture: Lock
     assert!(fixture.store.release(guard).await.expect("release"));
 }
 
+/// Guard: an expired or released lock is not renewed | adapters/sea-orm/src/sql/locks/renew.sql: no
+/// `held_until > now`; in memory no comparison
 pub async fn a_released_lock_is_not_renewed(fixture: LockFixture) {
     let key = fixture.key("a");
     let guard = take(&*fixture.store, &key).await.expect("the lock is free");
@@ -146,6 +164,8 @@ pub async fn a_released_lock_is_not_renewed(fixture: LockFixture) {
     take(&*fixture.rival, &key).await.expect("the lock is free again");
 }
 
+/// Guard: when another process inserts the lock's row first, the lock is not taken |
+/// adapters/sea-orm/src/locks/rows.rs: no `Conflict` arm
 pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(fixture: LockFixture) {
     let (key, inside) = (fixture.key("a"), Arc::new(Mutex::new(Vec::new())));
     let takers = (0..6).map(|n| {

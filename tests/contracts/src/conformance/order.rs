@@ -1,3 +1,7 @@
+//! Promise: messages that the messages of a key emit come in their order; a stream that lost the first
+//! message of a key group does not receive the rest; a message written after the commit of another of its key
+//! comes after it
+
 use std::time::Duration;
 
 use claimstream_domain::{
@@ -75,6 +79,8 @@ pub async fn a_message_that_fails_holds_back_its_key_and_no_other(fixture: Fixtu
     }
 }
 
+/// Guard: messages that wait in place for their retry are not due |
+/// adapters/sea-orm/src/sql/observe/live.sql: `parked_until` ignored
 pub async fn a_message_that_waits_for_its_retry_is_not_due(fixture: Fixture) {
     let loose = fixture.loose_message();
     fixture.store.enqueue(&[fixture.message(), loose]).await;
@@ -104,6 +110,8 @@ pub async fn a_message_that_is_put_off_keeps_its_attempts_and_its_error(fixture:
     }
 }
 
+/// Guard: a retry in its old place waits from its own due time |
+/// adapters/sea-orm/src/strategy/shard_lease/claim/due_row.rs `candidate`: `waited` without `parked_until`
 pub async fn a_retry_in_its_old_place_waits_from_its_own_due_time(fixture: Fixture) {
     fixture.store.enqueue(&[fixture.message()]).await;
     fixture.advance(Duration::from_secs(5)).await;
@@ -262,6 +270,8 @@ pub async fn ends_of_a_run_are_accepted_in_its_order_alone(fixture: Fixture) {
     fixture.rival.finds_nothing().await;
 }
 
+/// Guard: children of a key are due in the order of their parents | adapters/sea-orm/src/settle/children.rs
+/// `children`: no `keep_order`
 pub async fn children_of_a_key_come_in_the_order_of_their_parents(fixture: Fixture) {
     fixture.enqueue(3).await;
     let run = claim_run(&fixture, 1, 9).await;

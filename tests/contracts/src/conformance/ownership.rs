@@ -1,3 +1,5 @@
+//! Promise: one instance holds a shard; attempts are counted for messages in flight and for no others
+
 use std::time::Duration;
 
 use claimstream_domain::{

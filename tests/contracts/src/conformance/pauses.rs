@@ -1,4 +1,6 @@
 //! A paused queue: nothing more is claimed from it, and nothing else changes.
+//! Promise: every strategy and process leaves a paused queue alone within two seconds, whatever wakes its
+//! relays; claims in hand stay
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -19,6 +21,8 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["pauses" needs [Claims, Settlements
 /// From then on a pause holds everywhere.
 const SOON: Duration = Duration::from_secs(2);
 
+/// Guard: nothing is claimed from a paused queue | adapters/sea-orm/src/sql/claim/peek.sql: no look at
+/// `claimstream_pause`; the same in shard_lease/peek.sql
 pub async fn nothing_is_claimed_from_a_paused_queue_until_it_is_resumed(fixture: Fixture) {
     let sent = fixture.enqueue(3).await;
     assert!(pause(&fixture.store).await);
@@ -88,6 +92,8 @@ pub async fn other_queues_are_claimed_from_during_a_pause(fixture: Fixture) {
     assert_eq!(ids(&fixture.store.on(&other).take_all().await), [message.id]);
 }
 
+/// Guard: the first record of a pause stays | adapters/sea-orm/src/sql/pauses/again.sql: no
+/// `resumed_at IS NOT NULL`
 pub async fn a_queue_is_paused_once_and_its_first_note_stays(fixture: Fixture) {
     let queue = fixture.queue();
     assert!(!resume(&fixture.store).await, "it was not paused");

@@ -1,4 +1,6 @@
 //! A lease that an operator takes from its holder: as a take-over, before its end.
+//! Promise: a lease is released once and only under the fence that the operator saw; messages in flight are
+//! due again with one attempt more, and nothing is lost or accepted twice
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -27,6 +29,8 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["releases" needs [Claims, Settlemen
     a_claim_or_renewal_at_the_moment_of_a_release_loses_nothing needs [Ownership],
 ];
 
+/// Guard: a release asks for a holder | adapters/sea-orm/src/sql/shard_lease/release.sql: no
+/// `holder IS NOT NULL`
 pub async fn a_shard_that_nobody_holds_is_not_released(fixture: Fixture) {
     let sent = fixture.enqueue(2).await;
     let message = fixture.message();
@@ -42,6 +46,7 @@ pub async fn a_shard_that_nobody_holds_is_not_released(fixture: Fixture) {
     assert!(claimed.iter().all(|claimed| claimed.attempt == 1));
 }
 
+/// Guard: a release begins a new fence | adapters/sea-orm/src/sql/shard_lease/end.sql: the fence stays
 pub async fn a_released_shard_goes_to_the_next_instance_under_a_new_fence(fixture: Fixture) {
     let (_, lease) = hold(&fixture, 3, 2).await;
     fixture.rival.finds_nothing().await;
@@ -105,6 +110,8 @@ pub async fn a_renewal_after_a_release_is_superseded_and_brings_nothing_back(fix
     assert_eq!(fixture.rival.take_one().await.message.id, held[0].message.id);
 }
 
+/// Guard: a release asks for the fence that the operator saw |
+/// adapters/sea-orm/src/sql/shard_lease/release.sql: no `fence = :fence`
 pub async fn a_release_under_another_fence_changes_nothing(fixture: Fixture) {
     let (held, first) = hold(&fixture, 2, 1).await;
     assert_eq!(fixture.store.ack(&held[0]).await, Accepted);
@@ -118,6 +125,8 @@ pub async fn a_release_under_another_fence_changes_nothing(fixture: Fixture) {
     assert_eq!(fixture.rival.ack(&next).await, Accepted);
 }
 
+/// Guard: a release counts an attempt for each message in flight |
+/// adapters/sea-orm/src/strategy/shard_lease/lease/release.rs `end`: no `charge`
 pub async fn a_lease_is_released_once(fixture: Fixture) {
     let (held, lease) = hold(&fixture, 1, 1).await;
     let (store, rival) = (&fixture.store, &fixture.rival);

@@ -130,6 +130,7 @@ pub async fn an_older_claim_of_the_same_instance_is_not_renewed(fixture: Fixture
     extended(fixture.store.renew(&newer.receipt, LEASE).await);
 }
 
+/// Guard: a renewal asks for the claim id | adapters/sea-orm/src/sql/settle/renew.sql: no condition on it
 pub async fn a_forged_claim_id_is_not_renewed(fixture: Fixture) {
     fixture.enqueue(1).await;
     let claimed = fixture.store.take_one().await;

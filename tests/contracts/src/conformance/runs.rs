@@ -1,4 +1,6 @@
 //! What people are shown of sagas, TCC transactions and timers.
+//! Promise: sagas, TCC transactions and timers are listed page by page, each once, the one idle for longest
+//! first
 
 pub mod continued;
 

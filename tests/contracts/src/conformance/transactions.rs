@@ -1,3 +1,5 @@
+//! Promise: a message is invisible before its transaction commits
+
 use std::{collections::HashSet, time::Duration};
 
 use claimstream_domain::{

@@ -1,4 +1,5 @@
 //! The model test: random operations, run on two stores at a time, must look the same from outside.
+//! Promise: every database behaves like the reference model, also when strategies share shards
 
 mod operation;
 mod owned;

@@ -1,3 +1,5 @@
+//! Promise: the model test notices a store with a fault
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,

@@ -1,3 +1,5 @@
+//! Promise: copies of a key for several brokers come in the order of its messages, whatever their ids
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use claimstream::{Relay, RelayConfig, handler_fn};
@@ -19,6 +21,8 @@ const MESSAGES: usize = 60;
 
 /// Adds copies of a key's messages to a backend that keeps order.
 pub fn add_copies_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
+    // Guard: messages that are due later are inserted later | adapters/sea-orm/src/enqueue/rows.rs `enqueue`:
+    // no `sort_by_key`; fails on servers
     let name = format!(
         "{}::{}::order::copies_of_a_key_come_in_the_order_of_its_messages",
         backend.name(),

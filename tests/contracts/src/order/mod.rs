@@ -3,6 +3,8 @@
 //! Several instances claim and settle as a script says; some are killed and others opened in their place, so that shards
 //! change hands. Whatever happens: what is accepted of a key is in order and without a gap, every attempt is counted, and
 //! nothing is accepted twice.
+//! Promise: accepted messages of a key are in order and without a gap, through failures, kills and
+//! take-overs; any number of keys may wait for a retry
 
 mod copies;
 mod pipeline;
@@ -40,6 +42,8 @@ pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     }
 }
 
+// Guard: only settlements that finish messages leave the list of those in flight unwritten |
+// adapters/sea-orm/src/strategy/shard_lease/settle/proofs.rs `proof`: `prove` for every outcome
 const DISTURB_NO_KEY: &str = "random_failures_kills_and_take_overs_disturb_no_key";
 const DISTURB_NO_RUN: &str = "random_failures_kills_and_take_overs_disturb_no_run_of_a_key";
 

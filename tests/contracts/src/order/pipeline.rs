@@ -1,3 +1,6 @@
+//! Promise: handlers of a key never overlap, and the next message of a hot key waits for no claim and no
+//! settlement
+
 use std::{
     collections::{HashMap, HashSet},
     sync::{

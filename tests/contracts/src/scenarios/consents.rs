@@ -1,3 +1,6 @@
+//! Promise: a consent that changes between the fan-out and the delivery counts, and an urgent request does
+//! not wait for a campaign
+
 use std::time::Duration;
 
 use claimstream_domain::{

@@ -1,3 +1,6 @@
+//! Promise: messages of a category within a window are delivered once, together, and all their records show
+//! it; urgent, cancelled and expired ones, and those with files or without consent, are not among them
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{

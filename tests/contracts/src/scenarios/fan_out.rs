@@ -1,3 +1,5 @@
+//! Promise: a fan-out through crashes makes each recipient's message once
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -1,4 +1,6 @@
 //! Requests from their submission to their end, through both handlers.
+//! Promise: requests end as the pages describe: two skipped of eight (A1.6), cancelled before it is due
+//! (A1.7), an unknown segment (A1.10), no recipient, expired
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,3 +1,5 @@
+//! Promise: through failures, crashes and expired leases, each message is handled in the end
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{

@@ -1,4 +1,5 @@
 //! Messages whose providers fail, attempt by attempt.
+//! Promise: a message is tried again after 30 s, 60 s and so on, at most eleven times (A1.9), on every store
 
 use std::{
     collections::VecDeque,

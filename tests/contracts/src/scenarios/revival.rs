@@ -1,3 +1,6 @@
+//! Promise: a request or a message that an operator revives is tried again, even if its process dies before
+//! it begins
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,6 +27,8 @@ pub const SCENARIOS: &[Case<NotificationFixture>] = cases!["scenarios" needs [No
     a_revived_request_is_fanned_out_though_its_process_dies_before_it_begins,
 ];
 
+/// Guard: a crash does not undo a revival | app/notifications/src/message_handler.rs: `claimed.attempt == 1`;
+/// the same in request_handler.rs
 pub async fn a_revived_notification_is_tried_though_its_process_dies_before_it_begins(
     fixture: NotificationFixture,
 ) {

@@ -1,3 +1,5 @@
+//! Promise: a claim that breaks half way leaves every message as it was
+
 use std::time::Duration;
 
 use claimstream::Compose;

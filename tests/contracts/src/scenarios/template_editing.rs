@@ -1,3 +1,6 @@
+//! Promise: a published template has no faults, keeps its partials, and is replaced by publishing an older
+//! version again
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::notification::{

@@ -1,4 +1,6 @@
 //! A replica takes over without the last commits of its source: what was acknowledged is there all the same.
+//! Promise: a message that is acknowledged after a failover is there, on a replica that lacks the last
+//! commits
 
 use std::sync::{
     Arc,
@@ -46,6 +48,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         for strategy in ["skip_locked", "shard_lease"] {
             let url = url.clone();
             let name = |what: &str| format!("{}::{strategy}::failover::{what}", server.name);
+            // Guard: messages that were claimed before a failover are given back |
+            // adapters/sea-orm/src/failover/mod.rs: the replica takes over with its source's `server_id`, so
+            // the change is not noticed
             suite.add_async_trial(
                 &name("what_is_acknowledged_is_there_though_the_last_commits_were_lost"),
                 async move {

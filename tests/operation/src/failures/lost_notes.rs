@@ -1,4 +1,8 @@
 //! Notes of notification handlers whose answer is lost on the wire: the handler notes them again, and what was noted stays.
+//! Promise: a record of a notification that a failover has lost is restored when its message comes; its
+//! request ends, and not before its last step
+//! Promise: a step or an outcome of a notification whose answer was lost is recorded once and may be recorded
+//! again, and the message is sent once
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -40,12 +44,18 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 comes_to_its_end(&AtWire::on(&lost()).await).await;
             },
         );
+        // Guard: a fan-out step and its records share a transaction |
+        // adapters/sea-orm/src/notifications/fan_outs.rs: a commit between the two
         suite.add_async_trial(&name("a_step_whose_commit_went_unanswered_is_noted_again"), async move {
             is_noted_again(&AtWire::on(&steps()).await).await;
         });
+        // Guard: the first end of a message is final |
+        // adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: no `status = 'PENDING'`
         suite.add_async_trial(&name("an_outcome_whose_answer_was_lost_is_left_as_it_is"), async move {
             is_left_as_it_is(&AtWire::on(&outcomes()).await).await;
         });
+        // Guard: a message that has ended is not sent again | app/notifications/src/message_handler.rs:
+        // delivers at any status
         suite.add_async_trial(&name("a_notification_whose_notes_went_unanswered_is_sent_once"), async move {
             is_sent_once(&AtWire::on(&handlers()).await).await;
         });

@@ -1,4 +1,7 @@
 //! What breaks under an outbox and what it does then.
+//! Promise: a settlement whose commit went unanswered is accepted, and a dead connection costs one call
+//! Promise: a revival or purge whose commit went unanswered is counted
+//! Promise: a link that is cut silently occupies a connection of a pool for a second at most
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -27,6 +30,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let [killed, lost, ended, silent, dead] = std::array::from_fn(|_| url.clone());
         let claimed = url;
         if server.name == "mysql-9.7" {
+            // Guard: a connection returns to its pool in time | adapters/sea-orm/src/database/lent.rs `drop`:
+            // leaves it to sqlx
+            // Guard: single statements use connections that return in time |
+            // adapters/sea-orm/src/database/brief.rs `on`: no `lending`
             let what = "a_link_that_is_cut_at_the_ping_of_the_pool_keeps_no_place_in_it";
             suite.add_async_trial(&name(what), async move {
                 keeps_no_place(&SeaOrmBackend::server(server.name, &silent, "skip_locked")).await;
@@ -40,6 +47,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = SeaOrmBackend::server(server.name, &lost, "auto");
             is_accepted(&backend).await;
         });
+        // Guard: a commit of dead letters without an answer is read back |
+        // adapters/sea-orm/src/dead_letters/letters.rs `move_page`: no `are_moved`
         let what = "a_revival_and_a_purge_whose_commit_went_unanswered_are_counted";
         suite.add_async_trial(&name(what), async move {
             are_counted(&SeaOrmBackend::server(server.name, &dead, "auto")).await;
@@ -50,16 +59,23 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         });
         for strategy in server.strategies().iter().copied() {
             let unanswered = claimed.clone();
+            // Guard: an error while a lost commit is looked up leaves its outcome unknown |
+            // adapters/sea-orm/src/strategy/shard_lease/lease/lost_answer.rs `has_token`, and `took_effect`
+            // in settle/rows.rs: return the error, which passes
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
             suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
                 is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy.name())).await;
             });
         }
         let parked = claimed.clone();
+        // Guard: a retry in place is counted once | adapters/sea-orm/src/sql/shard_lease/park.sql: no
+        // `attempts <= :attempts`
         suite.add_async_trial(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
             let backend = SeaOrmBackend::server(server.name, &parked, "shard_lease").ordered(Order::PerKey);
             counts_once(&backend).await;
         });
+        // Guard: a claim that is not known completely is settled in a transaction |
+        // adapters/sea-orm/src/claim/read.rs: `in_full` is always true
         suite.add_async_trial(
             &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),
             async move {

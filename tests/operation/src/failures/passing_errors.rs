@@ -1,4 +1,5 @@
 //! Errors of a server that pass, met by settlements whose handlers have succeeded: none of them buries a message.
+//! Promise: a transient error, a full disk and a proxy's refusal bury no message whose handler has succeeded
 
 use std::{
     sync::{
@@ -63,6 +64,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         for strategy in server.strategies().iter().copied() {
             let name = |what: &str| format!("{}::{strategy}::passing_errors::{what}", server.name);
             let (injected, refused) = (url.clone(), url.clone());
+            // Guard: unknown errors may pass | adapters/sea-orm/src/database/mysql_errors.rs: `_ => Corrupt`
             suite.add_async_trial(&name("what_passes_buries_nothing_that_was_handled"), async move {
                 injected_errors(&SeaOrmBackend::server(server.name, &injected, strategy.name())).await;
             });

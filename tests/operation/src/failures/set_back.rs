@@ -1,4 +1,5 @@
 //! A store that has fallen back: a failover has lost the last writes of a shard's lease.
+//! Promise: a lone process continues from a fence that a failover has set back
 
 use std::time::Duration;
 
@@ -22,6 +23,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let what = "a_lone_process_goes_on_from_a_fence_that_went_back_when_its_claims_have_lapsed";
         let lone = backend();
         suite.add_async_trial(&name(what), async move { goes_on(&lone).await });
+        // Guard: a shard that was free gets a new fence |
+        // adapters/sea-orm/src/strategy/shard_lease/claim/hand_out.rs `next_fence`: by the state alone;
+        // write.sql: no `:new_fence > fence`
         let what = "a_shard_that_was_free_gets_a_new_fence_whatever_the_books_say";
         suite.add_async_trial(&name(what), async move { gets_a_new_fence(&backend()).await });
     }

@@ -1,4 +1,5 @@
 //! What users do wrong most often, and what they read then: the kind, the setting that would help, and the cause once.
+//! Promise: every kind of error has advice on what to do
 
 use std::{error::Error, iter, time::Duration};
 

@@ -1,4 +1,5 @@
 //! When shards that a resharding has made are opened.
+//! Promise: a new shard is not opened while an older message of one of its keys is in hand
 
 use std::{
     sync::Mutex,
@@ -15,6 +16,8 @@ use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 /// Adds the trial on SQLite and on every server that is here, with each strategy that keeps a relay to its shards or to its rows.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
+        // Guard: a new shard opens when its old one holds nothing older |
+        // adapters/sea-orm/src/resharding/run.rs `open_heirs`: opens though messages are in hand
         let name =
             |store: &str| format!("{store}::{strategy}::resharding::a_new_shard_waits_for_what_is_in_hand");
         suite.add_async_trial(&name("sqlite"), async move {

@@ -1,4 +1,7 @@
 //! How an outbox is opened: what is agreed upon, and what is refused.
+//! Promise: instances that start first at one time agree on the shards; an opening waits for no open
+//! transaction; a process continues on a newer version of the schema, and one that may not change an older
+//! version is refused
 
 use claimstream::Compose;
 use claimstream_domain::{
@@ -17,6 +20,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::openings::first_starts_agree_on_the_shards", async {
         agree_on_the_shards(&SeaOrmBackend::sqlite("auto")).await;
     });
+    // Guard: a version that is applied is left alone | adapters/sea-orm/src/outbox/schema.rs `apply`: all
+    // versions
     suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
         waits_for_nobody(&SeaOrmBackend::sqlite("auto")).await;
     });
@@ -26,6 +31,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::openings::an_older_schema_that_may_not_be_changed_is_refused", async {
         is_refused_on_an_older_schema(&SeaOrmBackend::sqlite("auto")).await;
     });
+    // Guard: a file that cannot be opened is named | adapters/sea-orm/src/database/connecting.rs `refused`:
+    // no `SQLITE_CANTOPEN`
     suite.add_async_trial("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
         let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a database");
         let (address, parameters) = url.split_once('?').unwrap_or((&url, ""));
@@ -53,6 +60,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
             waits_for_nobody(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
         });
+        // Guard: rows of a statement fit into one TLS record | adapters/sea-orm/src/database/server.rs
+        // `packet`: never encrypted
         suite.add_async_trial(
             &name("encrypted_rows_go_together_as_far_as_a_record_carries_them"),
             async move {

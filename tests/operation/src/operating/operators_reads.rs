@@ -1,5 +1,7 @@
 //! Along which keys the questions of operators are answered: lists of dead letters never read what letters carry, and a message is
 //! found without a walk through its queue.
+//! Promise: lists for operators read along a key or an index, and lists of dead letters, sagas and timers
+//! read no payloads
 
 use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};

@@ -1,4 +1,5 @@
 //! The view `claimstream_outbox`, which shows the outbox under the names of the texts that it is made after.
+//! Promise: the view `claimstream_outbox` shows the state of each message, under every strategy
 
 use std::{collections::HashMap, time::Duration};
 
@@ -22,6 +23,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 fn add(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
+    // Guard: the view shows messages in flight under `shard_lease` |
+    // adapters/sea-orm/src/sql/schema/schema_3.mysql.sql: no lease is joined; the same in schema_3.sqlite.sql
     let name = format!("{store}::{strategy}::outbox_view::it_shows_where_each_message_stands");
     suite.add_async_trial(&name, async move { shows_where_each_message_stands(&backend).await });
 }

@@ -1,4 +1,5 @@
 //! Along which keys messages are moved to new shards.
+//! Promise: statements of a resharding read along keys
 
 use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;

@@ -1,4 +1,5 @@
 //! Which rights a database user needs: those that the page about them grants, and the users of these trials have no others.
+//! Promise: the rights of `docs/rights.md` are enough for everything
 
 use std::time::Duration;
 
@@ -42,6 +43,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         }
         let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
         let (makes, examined) = (backend.clone(), backend.clone());
+        // Guard: rights to settle are examined | adapters/sea-orm/src/doctor/checks.rs: no `examine_rights`
         suite.add_async_trial(
             &format!("{}::rights::doctor_fails_without_a_right_that_settlements_need", server.name),
             async move {
@@ -54,6 +56,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 makes_the_tables(&makes()).await;
             },
         );
+        // Guard: a missing right or table comes with advice | adapters/sea-orm/src/database/classify.rs
+        // `advice`: none
         suite.add_async_trial(
             &format!("{}::rights::a_right_that_is_missing_is_named", server.name),
             async move {

@@ -1,4 +1,6 @@
 //! What a plan of the schema says is what an opening sends, and what servers do with it.
+//! Promise: a plan of the schema lists the statements of an opening, changes nothing, and names how each
+//! server changes each table and the rights for it
 
 use std::time::Duration;
 
@@ -37,6 +39,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         suite.add_async_trial(&name("a_plan_is_what_an_opening_sends"), async move {
             is_what_is_sent(&sent()).await;
         });
+        // Guard: a plan lists how a change of columns is carried out |
+        // adapters/sea-orm/src/outbox/schema_step.rs `COLUMNS`: in place instead of instant
         suite.add_async_trial(&name("the_server_changes_tables_in_the_ways_of_the_plan"), async move {
             are_the_ways_of_the_server(&ways()).await;
         });

@@ -1,4 +1,6 @@
 //! What `doctor` says of two strategies on one queue: a mix that runs handlers twice, and a change that is in order.
+//! Promise: `doctor` warns of `shard_lease` and another strategy on one queue, and not after an orderly
+//! change
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,6 @@
 //! What a store tells its telemetry.
+//! Promise: a store measures what it enqueues and sweeps, its waits for connections, and the transactions
+//! that it begins again
 
 use std::{
     collections::BTreeMap,

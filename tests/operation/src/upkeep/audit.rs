@@ -1,3 +1,5 @@
+//! Promise: entries of the audit log are kept for a year
+
 use std::time::Duration;
 
 use claimstream_domain::{AuditAction, AuditEntry};

@@ -1,3 +1,5 @@
+//! Promise: a sweep leaves what is live, and unreadable rows block no other
+
 use std::time::Duration;
 
 use claimstream_domain::{

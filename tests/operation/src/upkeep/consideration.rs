@@ -1,4 +1,5 @@
 //! A sweep is considerate: it waits where the server has it hard, and holds up nobody who writes.
+//! Promise: a sweep waits while history is long or replicas are behind, and no producer waits for a sweep
 
 use std::{
     sync::{

@@ -1,4 +1,5 @@
 //! A self-check that people look at again and again counts no queue that was counted a moment ago.
+//! Promise: a check counts no queue that was just counted
 
 use claimstream_domain::{MessageId, NewMessage, PauseNote, Payload, Retention};
 use claimstream_ports::{Observe, PauseQueues, SelfCheck};
@@ -9,6 +10,10 @@ use super::{Place, Setup};
 use crate::Fixture;
 
 pub(super) fn add_to(suite: &mut crate::Suite, place: &Place) {
+    // Guard: a check uses the newest count | adapters/sea-orm/src/outbox/doctor.rs `check`: `None` in place
+    // of `counted`
+    // Guard: a resumption discards the newest count | adapters/sea-orm/src/outbox/pauses.rs `resume`: no
+    // `forget`
     let name = "a_check_takes_the_count_that_was_just_made";
     place.add(suite, "auto", Retention::default(), name, count_is_taken);
 }

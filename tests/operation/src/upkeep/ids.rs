@@ -1,3 +1,5 @@
+//! Promise: an id belongs to one message, live or dead, and a pair from before that rule blocks nothing
+
 use claimstream_domain::{
     DeadLetterFilter, DedupKey,
     Enqueued::{Duplicate, New},
@@ -14,14 +16,24 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     };
     for strategy in strategies {
         let named = |what: &str| format!("{what}_under_{strategy}");
+        // Guard: a dead letter keeps its body | adapters/sea-orm/src/sweep/chunk.rs `delete_bodies`: dead
+        // letters are not left out
         let what = named("an_id_and_its_key_are_taken_as_long_as_the_dead_letter_is_there");
         place.add(suite, strategy, keep(), &what, is_taken);
+        // Guard: a dead letter that has lost its body gets it back | adapters/sea-orm/src/sweep/round.rs: no
+        // `restore`
         let what = named("a_dead_letter_that_has_lost_its_body_gets_it_back");
         place.add(suite, strategy, keep(), &what, gets_its_body_back);
+        // Guard: a dead letter whose id another message has is revived under a new one |
+        // adapters/sea-orm/src/dead_letters/letters.rs `revive_page`: `others` ignored
         let what = named("a_letter_is_revived_beside_another_message_of_its_id");
         place.add(suite, strategy, keep(), &what, is_revived_beside_another);
+        // Guard: a dead letter makes way for a second one of its id |
+        // adapters/sea-orm/src/dead_letters/letters.rs: no `Conflict` arm
         let what = named("a_message_is_buried_beside_a_letter_of_its_id");
         place.add(suite, strategy, keep(), &what, is_buried_beside_another);
+        // Guard: a claim unites two rows of one message | adapters/sea-orm/src/claim/rows.rs: no `unite`; the
+        // same in shard_lease/claim/mod.rs
         let what = named("two_entries_of_one_message_hold_nothing_up");
         place.add(suite, strategy, keep(), &what, hold_nothing_up);
     }

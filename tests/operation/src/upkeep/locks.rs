@@ -9,6 +9,7 @@ use super::{Place, Setup, backend, keep};
 use crate::{LEASE, Suite};
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
+    // Guard: the fence of a new row begins at the time | adapters/sea-orm/src/sql/locks/make.sql: 1
     let what = "a_lock_that_nobody_has_held_for_a_day_is_forgotten_and_its_fence_goes_on";
     place.add(suite, "auto", keep(), what, is_forgotten_and_its_fence_goes_on);
 }

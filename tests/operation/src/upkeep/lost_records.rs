@@ -1,4 +1,6 @@
 //! Handlers that meet what a failover has lost of notifications, played by deleting it.
+//! Promise: one repair finishes a request of several steps of which records were lost, and sends nothing
+//! again that is recorded
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,10 +37,17 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let keep = Retention::default();
     let name = "an_erased_recipient_whose_record_was_lost_is_not_delivered_to";
     place.add(suite, "auto", keep, name, erased_is_not_delivered_to);
+    // Guard: the time of an erasure never goes back | adapters/sea-orm/src/sql/erasures/note.sql: the present
+    // moment
     place.add(suite, "auto", keep, "erasures_go_when_no_request_is_left_from_before", erasures_go);
     if place.name != "sqlite" {
+        // Guard: restoring a record locks its recipient | adapters/sea-orm/src/notifications/erasures.rs
+        // `hold`: no insert
+        // Guard: an erasure is recorded | adapters/sea-orm/src/notifications/erasing.rs `erase`: no `note`
         place.add(suite, "auto", keep, "an_erasure_waits_for_a_record_that_is_being_restored", erasure_waits);
     }
+    // Guard: an erasure stays as long as a message may be revived | adapters/sea-orm/src/sweep/erasures.rs:
+    // `alive` ignored
     let name = "an_erasure_stays_as_long_as_a_message_that_may_be_revived";
     place.add(suite, "auto", keep, name, erasure_outlives_dead_letters);
     let name = "a_restored_record_of_an_early_step_does_not_end_its_request";

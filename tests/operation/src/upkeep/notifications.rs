@@ -1,3 +1,6 @@
+//! Promise: old entries of inboxes are removed, read or not, along an index, and no younger ones; a settled
+//! request is removed with its messages when its retention is over, and no other is
+
 use std::time::Duration;
 
 use claimstream_domain::{
@@ -30,8 +33,12 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
             |what: &str| format!("{what}_under_{}", if retention.deletes() { "delete" } else { "keep" });
         place.add(suite, "auto", retention, &name("settled_requests_go_with_their_messages"), settled_go);
         place.add(suite, "auto", retention, &name("requests_that_are_not_settled_stay"), others_stay);
+        // Guard: a request stays while a message of it is in a queue |
+        // adapters/sea-orm/src/sql/sweep/requests.sql: without the bodies
         let what = name("a_request_stays_while_a_message_that_was_taken_back_waits_in_its_queue");
         place.add(suite, "auto", retention, &what, taken_back_stay);
+        // Guard: a request stays while its revived fan-out is in a queue |
+        // adapters/sea-orm/src/sql/sweep/request_dead.sql: dead letters alone
         let what = name("a_failed_request_stays_while_its_revived_fan_out_waits");
         place.add(suite, "auto", retention, &what, revived_stay);
     }

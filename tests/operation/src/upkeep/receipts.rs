@@ -1,3 +1,5 @@
+//! Promise: receipts are removed with their messages, and need one connection
+
 use std::time::Duration;
 
 use claimstream_domain::{

@@ -1,4 +1,6 @@
 //! What a failover has left that spans several transactions, played by deleting what it would have lost.
+//! Promise: what a failover left unfinished is found and queued again, once; what is in progress is left
+//! alone, and what a repair leaves is named
 
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ pub(super) const QUIET: Duration = Duration::from_secs(120);
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let keep = Retention::default();
+    // Guard: a repair looks once more for steps that are queued |
+    // adapters/sea-orm/src/notifications/remains.rs `fan_out_again`: `under_way` is empty
     place.add(suite, "auto", keep, "a_request_that_lost_its_message_is_fanned_out_again", request_is_found);
     place.add(
         suite,
@@ -41,6 +45,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         suite,
         "auto",
         keep,
+        // Guard: a request that is open can be repaired | adapters/sea-orm/src/notifications/remains.rs
+        // `find`: what is not dispatched is beyond repair
         "a_notification_that_lost_its_message_has_its_request_fanned_out_again",
         bare_is_found,
     );
@@ -48,6 +54,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         suite,
         "auto",
         keep,
+        // Guard: a provider's attempt proves the delivery | adapters/sea-orm/src/notifications/remains.rs
+        // `had_by_providers`: none
         "a_notification_that_a_provider_has_is_noted_as_delivered_and_not_sent_again",
         delivered_is_noted,
     );
@@ -55,6 +63,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         suite,
         "auto",
         keep,
+        // Guard: an item leaves a digest whose message is lost |
+        // adapters/sea-orm/src/notifications/remains.rs `take_up`: no `digests.forget`
         "a_notification_in_a_digest_that_lost_its_message_goes_by_itself",
         lost_digest_is_taken_apart,
     );
@@ -62,6 +72,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         suite,
         "auto",
         keep,
+        // Guard: an unreadable request stops no repair | adapters/sea-orm/src/notifications/remains.rs
+        // `readable`: the error ends it
+        // Guard: an unreadable request is cancelled | adapters/sea-orm/src/notifications/cancelling.rs
+        // `remove_from_outbox`: an error
         "a_request_that_cannot_be_read_keeps_no_other_from_its_repair",
         unreadable_is_left,
     );

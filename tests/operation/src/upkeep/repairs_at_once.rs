@@ -1,4 +1,5 @@
 //! Two operators repair what a failover has left at the same time, at two instances, which are at two nodes of a cluster.
+//! Promise: two operators who repair at two nodes of a cluster queue each request once
 
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
     let clusters = clusters.filter_map(|kind| Some((kind.name, kind.url(&environment)?)));
     let servers = Server::ALL.into_iter().filter_map(|server| Some((server.name, server.url(&environment)?)));
     for (name, url) in servers.chain(clusters) {
+        // Guard: of two repairs at two nodes, one works on a request |
+        // adapters/sea-orm/src/notifications/remains.rs `take_up`: no `hold`
         let trial = format!("{name}::upkeep::of_two_repairs_at_once_one_has_each_request_worked_on_again");
         suite.add_async_trial(&trial, async move { one_repairs(name, &url).await });
     }

@@ -1,4 +1,6 @@
 //! Repairs of what a failover has left, one after another, while relays claim and settle the same requests, and with errors in their middle.
+//! Promise: a repair loses nothing and sends nothing twice while relays work and its own commits go
+//! unanswered
 
 use std::{
     sync::{
@@ -32,6 +34,8 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
         let Some(url) = server.url(&environment) else { continue };
         for strategy in ["auto", "shard_lease"] {
             let url = url.clone();
+            // Guard: a repair enqueues no message that is in its queue |
+            // adapters/sea-orm/src/sql/remains/requeue.sql: no `q.id IS NULL`
             let what =
                 "a_repair_beside_relays_loses_nothing_and_sends_nothing_twice_whatever_breaks_in_its_middle";
             suite.add_async_trial(&format!("{}::upkeep::{strategy}::{what}", server.name), async move {

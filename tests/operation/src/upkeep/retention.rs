@@ -1,3 +1,5 @@
+//! Promise: `delete` removes the bodies of accepted settlements and of nothing else
+
 use std::time::Duration;
 
 use claimstream_domain::{

@@ -1,3 +1,5 @@
+//! Promise: no step is forgotten while a message may come for it, nor while its run is open
+
 use std::{
     sync::{
         Arc,
@@ -34,18 +36,33 @@ const KEPT: Duration = Duration::from_secs(30 * 86_400);
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let what = "x3_purge_never_removes_a_ledger_row_whose_check_message_is_alive";
     place.add(suite, "auto", keep(), what, leaves_what_a_message_may_come_for);
+    // Guard: a purge stops at the oldest message that is alive | adapters/sea-orm/src/sweep/round.rs: `alive`
+    // ignored
+    // Guard: dead letters count as alive for a purge | adapters/sea-orm/src/sweep/steps.rs: dead letters are
+    // left out
+    // Guard: a revived message keeps its age | adapters/sea-orm/src/sql/dead_letters/revive_message.sql: no
+    // `first_at`
     let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
+    // Guard: a purge keeps a margin of one transaction below the oldest message |
+    // adapters/sea-orm/src/sweep/round.rs: no `- Retention::SHORTEST`
     let what = "x3_purge_leaves_what_was_done_shortly_before_the_oldest_message";
     place.add(suite, "auto", keep(), what, leaves_what_a_transaction_did_before_its_message);
+    // Guard: a step that changed since its page was read is not purged |
+    // adapters/sea-orm/src/sql/steps/forget.sql: no `AND changed_at < bound`
     let what = "a_step_that_changes_while_it_is_purged_stays";
     place.add(suite, "auto", keep(), what, leaves_what_changes_meanwhile);
+    // Guard: steps of a run are purged together | adapters/sea-orm/src/sql/steps/page.sql: no `NOT EXISTS`
     let what = "steps_of_a_run_go_together_when_the_last_change_is_old";
     place.add(suite, "auto", keep(), what, takes_whole_runs);
     let what = "what_is_not_final_is_never_forgotten_and_doctor_tells_of_it";
     place.add(suite, "auto", keep(), what, leaves_what_is_not_final);
+    // Guard: a tried TCC branch is never forgotten | adapters/sea-orm/src/sql/steps/page.sql: no
+    // `o.scope = 'tcc'`
     let what = "a_reservation_is_given_back_however_late";
     place.add(suite, "auto", keep(), what, leaves_a_reservation);
+    // Guard: a step of a saga that may be open is never forgotten | adapters/sea-orm/src/sql/steps/page.sql:
+    // no `o.step <> ''`
     let what = "a_saga_takes_no_step_twice_however_late_it_goes_on";
     place.add_pair(suite, "auto", keep(), what, leaves_what_a_saga_did_elsewhere);
     let what = "a_sweep_takes_steps_page_by_page";

@@ -1,4 +1,5 @@
 //! What begins and commits cost on nodes that certify each other's commits.
+//! Promise: begins and commits on Galera and in a group cost the round trips that `docs/limits.md` lists
 
 use claimstream_domain::NewMessage;
 use claimstream_ports::Enqueue;

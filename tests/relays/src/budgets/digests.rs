@@ -1,3 +1,5 @@
+//! Promise: digests cost a batch of requests a few statements, and a request without one none
+
 use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::notification::{NotificationRequest, REQUEST_QUEUE, consent::Category};

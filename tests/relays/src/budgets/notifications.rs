@@ -1,3 +1,6 @@
+//! Promise: a notification costs no more than one statement in batches of a hundred, from the claim of its
+//! request to the settlement of its message
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,

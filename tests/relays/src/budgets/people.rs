@@ -1,3 +1,5 @@
+//! Promise: users and members of a segment are read along keys, and users of a batch together
+
 use std::sync::Arc;
 
 use claimstream_domain::{

@@ -1,4 +1,6 @@
 //! What claims cost on a file of SQLite, which has one writer, and how they wait for it.
+//! Promise: on SQLite a claim of `preemptive_update` is one commit, waits for the file's writer as others do,
+//! and a submission that waits for the file without success is answered with 503
 
 use std::{path::Path, time::Duration};
 
@@ -19,8 +21,11 @@ const HELD_FOR: Duration = Duration::from_secs(2);
 
 /// Adds the trials of SQLite.
 pub fn add_to(suite: &mut Suite) {
+    // Guard: a claim on SQLite is one transaction | adapters/sea-orm/src/claim/rows.rs `begin`: does nothing
     let one = "sqlite::preemptive_update::claims::a_claim_of_many_shards_is_one_commit";
     suite.add_async_trial(one, async { one_commit().await });
+    // Guard: a locked file is not a locked request | adapters/sea-orm/src/notifications/requests.rs
+    // `being_taken_in`: `is_locked_by_another`
     let one = "sqlite::preemptive_update::claims::a_submission_that_waits_for_the_file_in_vain_is_no_call_under_way";
     suite.add_async_trial(one, async { in_vain().await });
     for strategy in ["preemptive_update", "shard_lease"] {

@@ -1,5 +1,5 @@
-//! An outbox with few connections: no claim holds one while it waits for another, and whatever callers hold, claims, renewals
-//! and settlements have their own.
+//! Promise: callers cannot take the connections of claims, renewals, settlements, locks and sweeps; no call
+//! holds one connection while it waits for another; a call that waits is not overtaken for long
 
 use std::{
     sync::{
@@ -44,9 +44,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         for strategy in server.strategies().iter().copied() {
             let name = |what: &str| format!("{}::{strategy}::few_connections::{what}", server.name);
             let [plain, held, slow, refused, hurried, examined] = std::array::from_fn(|_| url.clone());
+            // Guard: the doctor's second connection is outside the pool |
+            // adapters/sea-orm/src/doctor/connections.rs: another one of the pool
             suite.add_async_trial(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
                 examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy.name())).await;
             });
+            // Guard: a claim returns its connection before it takes another |
+            // adapters/sea-orm/src/claim/rows.rs: no `rest`; the same in read.rs
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
                 are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy.name())).await;
             });
@@ -61,6 +65,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                     RUNTIME.block_on(waits_for_long(&backend));
                 });
             }
+            // Guard: a refused lock returns its connection before it reads the row |
+            // adapters/sea-orm/src/locks/rows.rs `looked_at`: no `rest`
             suite.add_async_trial(
                 &name("a_lock_that_is_refused_is_asked_about_with_empty_hands"),
                 async move {
@@ -68,6 +74,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                         .await;
                 },
             );
+            // Guard: no connection is cached while a caller waits for one |
+            // adapters/sea-orm/src/database/held.rs `find`: no caller is `wanted`; connection_cache.rs
+            // `keep`: `used_up` ignored
             suite.add_async_trial(&name("who_waits_at_the_pool_is_passed_by_nobody_for_long"), async move {
                 takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy.name())).await;
             });
@@ -80,6 +89,10 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
+// Guard: callers have a pool of their own | adapters/sea-orm/src/database/mod.rs `callers`: the relay's
+// connections
+// Guard: a timeout on callers' connections names the setting | adapters/sea-orm/src/database/retries.rs
+// `restarting_beside`: the error as it is
 const OWN_ONES: &str = "whatever_callers_hold_claims_renewals_and_settlements_go_on";
 
 /// Every connection that callers can have is in the hands of one.

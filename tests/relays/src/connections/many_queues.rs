@@ -1,5 +1,7 @@
 //! Many queues in one process with few connections: nothing holds one while it waits for another, nor while it waits for a
 //! shard.
+//! Promise: no call holds a connection while it waits for a shard, nor a shard while it waits for a
+//! connection
 
 use std::time::Duration;
 

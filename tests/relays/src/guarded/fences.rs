@@ -14,6 +14,8 @@ use crate::{
 /// Adds the fences on the Redis at this URL.
 pub fn add_to(suite: &mut Suite, url: &str) {
     let [flushed, behind] = [(); 2].map(|()| Setup::at(url));
+    // Guard: a fence is at least the time, so it grows although its row was swept |
+    // adapters/redis/src/lua/take.lua: `last + 1` alone
     suite.add_async_trial("redis::fences::a_fence_grows_through_a_flush", async move {
         grows_through_a_flush(flushed).await;
     });

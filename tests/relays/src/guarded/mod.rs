@@ -1,5 +1,7 @@
 //! What becomes of claims behind a lock when the lock fails: a holder killed, a holder paused past its time, a Redis
 //! flushed and restarted under load. Claims stay correct, because the claim id decides; only time is lost.
+//! Promise: a process that loses a distributed lock, is killed or is paused loses no message and settles
+//! nothing twice
 
 pub mod fences;
 mod fleet;

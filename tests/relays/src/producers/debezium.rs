@@ -1,4 +1,5 @@
 //! The view under the names of Debezium's outbox event router.
+//! Promise: the view of Debezium's names shows stored messages
 
 use claimstream_domain::{Headers, MessageId, NewMessage, Payload};
 use claimstream_sea_orm::SchemaExtra;

@@ -1,4 +1,6 @@
 //! The programs of docs/producers, each run by its own language with its own client, and a relay that reads what they write.
+//! Promise: a relay receives what samples in Python, PHP, Java and Go write by INSERT and by CALL, once, in
+//! the order of its key, with its headers, delay and dedup key
 
 use std::{
     process::Stdio,

@@ -1,4 +1,6 @@
 //! The routine is made again: what was granted on it stays, on servers that cannot replace a procedure too.
+//! Promise: grants on the routine survive its replacement, and a user who cannot grant them again changes
+//! nothing
 
 use claimstream_sea_orm::{OpenOptions, SchemaExtra, SeaOrmOutbox};
 use sea_orm::ConnectionTrait;

@@ -1,4 +1,6 @@
 //! The routine `claimstream_enqueue`, as programs in other languages call it.
+//! Promise: the routine chooses the same shard as Rust, for every key and number of shards; what it refuses
+//! writes nothing and leaves the transaction open; a repeated header name is refused
 
 use claimstream_domain::{MessageId, OrderingKey, ShardCount};
 use claimstream_ports::StoreErrorKind;

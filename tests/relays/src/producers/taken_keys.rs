@@ -1,4 +1,5 @@
 //! What the routine answers when a dedup key or an id is taken.
+//! Promise: a duplicate dedup key is reported with its owner
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;

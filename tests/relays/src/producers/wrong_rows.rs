@@ -1,4 +1,6 @@
 //! What becomes of each wrong row that a program can write, and that no other message waits for it.
+//! Promise: no invalid row of another program stops a queue, `status` or `doctor`; it is refused, becomes a
+//! dead letter, or stays and is named
 
 use std::collections::BTreeSet;
 
@@ -110,6 +112,12 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Guard: a claim's look skips rows that no claim can read | adapters/sea-orm/src/sql/claim/peek.sql: no
+/// `{unreadable q}`; the same in shard_lease/peek.sql; fails on MySQL
+/// Guard: SQLite claims ids of 16 bytes only | adapters/sea-orm/src/sql/claim/take.sqlite.sql: no condition
+/// on the id; the same in shard_lease/read.sql; fails on SQLite
+/// Guard: a row with an impossible queue name is counted apart | adapters/sea-orm/src/queues/observe.rs
+/// `observe`: such a row is an error
 async fn no_wrong_row_stops_a_queue(backend: &SeaOrmBackend) {
     let shop = Shop::open(backend, backend.options()).await;
     let mut complaints = Vec::new();

@@ -1,4 +1,7 @@
 //! Settlements that one statement writes and commits, and that find some of their messages gone.
+//! Promise: when a settlement without a transaction finds too few rows, the outcome of each row is exact or
+//! unknown
+//! Promise: an outcome that is known stays known when the rest of the call fails
 
 use std::time::Duration;
 
@@ -36,9 +39,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 }
             };
             let (lost, settled, ended, overlapping) = (backend(), backend(), backend(), backend());
+            // Guard: a claim that is being settled is not settled a second time |
+            // adapters/sea-orm/src/settle/open_claims.rs `end`: refuses none
             suite.add_async_trial(&name("settlements_that_overlap_accept_a_claim_once"), async move {
                 accept_it_once(overlapping()).await;
             });
+            // Guard: rows that a renewal moved are settled where they are |
+            // adapters/sea-orm/src/settle/at_once.rs: rows that exist are superseded
             suite.add_async_trial(&name("what_was_taken_over_is_told_from_what_was_ended"), async move {
                 is_told_apart(lost()).await;
             });
@@ -49,6 +56,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 },
             );
             if url.is_some() {
+                // Guard: rows that are missing after the lease has ended are an unknown outcome |
+                // adapters/sea-orm/src/settle/at_once.rs: `still_runs` ignored
                 suite.add_async_trial(
                     &name("what_is_gone_after_the_lease_has_an_unknown_outcome"),
                     async move {
@@ -72,6 +81,8 @@ fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<Stri
     for (store, url, strategies) in places {
         for strategy in strategies.iter().copied() {
             let url = url.clone();
+            // Guard: outcomes known before an error are returned | adapters/sea-orm/src/settle/rows.rs
+            // `one_by_one`, and `settle_shard` under `shard_lease`: the error alone
             let name = "what_is_known_before_an_error_is_answered";
             suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {
                 keeps_what_is_known(match url {

@@ -1,4 +1,5 @@
 //! Settlements under shard leases that are on their way at one time and share transactions.
+//! Promise: concurrent settlements of a shard share transactions, and each call has its own outcomes
 
 use claimstream::Compose;
 use claimstream_domain::{
@@ -31,12 +32,19 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             }
         };
         let (few, gone, refused, elsewhere) = (backend(), backend(), backend(), backend());
+        // Guard: settlements of a shard share transactions |
+        // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: returns false at once
         suite.add_async_trial(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
             are_few_transactions(few()).await;
         });
+        // Guard: calls that shared a transaction with a lost row are settled again one by one |
+        // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: superseded if a shared one
+        // is rolled back
         suite.add_async_trial(&name("a_message_that_is_gone_costs_nobody_another_one"), async move {
             costs_nobody_another_one(gone()).await;
         });
+        // Guard: calls that shared a transaction with a refused message are settled again one by one |
+        // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: only errors that pass are
         suite.add_async_trial(&name("a_message_that_is_refused_costs_nobody_another_one"), async move {
             for (number, state) in REFUSALS {
                 is_refused_alone(refused(), number, state).await;

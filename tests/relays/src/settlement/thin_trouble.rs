@@ -1,4 +1,5 @@
 //! What goes wrong for one of many shards under a thin load, and what comes behind it.
+//! Promise: an error or a locked lease in one of many shards costs no other shard
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Instant};
 
@@ -25,6 +26,8 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
         let backend = move || SeaOrmBackend::server(store, &url, "shard_lease");
         let name = |what: &str| format!("{store}::shard_lease::thin_load::{what}");
         let on = backend.clone();
+        // Guard: a full claim of many shards ends the thin load |
+        // adapters/sea-orm/src/strategy/shard_lease/claim/claiming.rs `run`: `is_all` is always true
         suite.add_async_trial(&name("a_flood_ends_it_and_starves_no_shard"), async move {
             a_flood_ends_it(&on()).await;
         });
@@ -33,12 +36,17 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
             beside_foreign_rows(&on()).await;
         });
         let on = backend.clone();
+        // Guard: an error of a joint statement ends the thin load |
+        // adapters/sea-orm/src/strategy/shard_lease/claim/together.rs `undo` and `doubt`: `has_left_some` is
+        // left alone
         suite.add_async_trial(&name("an_error_in_one_shard_costs_no_other_one"), async move {
             for kind in ["", ", MYSQL_ERRNO = 1969"] {
                 an_error_costs_no_other_shard(&on(), kind).await;
             }
         });
         let on = backend.clone();
+        // Guard: the locked lease is found row by row |
+        // adapters/sea-orm/src/strategy/shard_lease/lease/together.rs `is_locked`: no `undo`
         suite.add_async_trial(&name("one_locked_lease_marks_no_other_one"), async move {
             one_locked_lease_marks_no_other(&on()).await;
         });

@@ -1,3 +1,5 @@
+//! Promise: several waits notice the same wakeup, and a wakeup without a wait is kept for one
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},

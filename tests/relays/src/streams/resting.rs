@@ -1,4 +1,5 @@
 //! A stream that stops while its store gives back what it had leased ahead.
+//! Promise: a stream that stops while its store gives messages back waits for them
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use claimstream_testbed::statement_waits;
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
+        // Guard: a stopped stream waits for messages that are being given back |
+        // adapters/sea-orm/src/strategy/shard_lease/give_back.rs `give_back_all`: no `all_given_back`
         let name =
             format!("{}::shard_lease::resting::who_rests_waits_for_what_is_on_its_way_back", server.name);
         suite.add_async_trial(&name, async move {

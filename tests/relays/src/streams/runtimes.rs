@@ -1,4 +1,5 @@
 //! One stream on three executors: the library spawns nothing, so any executor may poll it.
+//! Promise: the same stream runs on tokio, smol and a bare `block_on`
 
 use std::{
     collections::HashSet,

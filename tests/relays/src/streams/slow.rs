@@ -1,4 +1,6 @@
 //! Consumers and stores that are slower than a lease, and stores that are away: none of that is a message's fault.
+//! Promise: a message is not buried because a slow consumer never received it, or because a slow store let
+//! its lease expire
 
 use std::{
     collections::HashMap,
@@ -42,6 +44,8 @@ fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             });
         }
         let away = SeaOrmBackend::server(server.name, &url, "shard_lease");
+        // Guard: lease rows that could not be written are written when the store is back |
+        // adapters/sea-orm/src/strategy/shard_lease/give_back.rs: no `write_states_later`
         let name =
             format!("{}::shard_lease::slow::what_could_not_go_back_is_free_when_the_store_is", server.name);
         suite.add_async_trial(&name, async move { goes_back_later(&away).await });

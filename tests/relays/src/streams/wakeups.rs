@@ -1,4 +1,5 @@
 //! Wakeups from other processes, over a Redis.
+//! Promise: a relay notices a wakeup from another process
 
 use std::{sync::Arc, time::Instant};
 

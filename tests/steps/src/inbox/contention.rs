@@ -23,6 +23,8 @@ pub(super) fn add_to(
     backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     for (what, ending) in [
+        // Guard: beginning locks the row that it finds for writing at once |
+        // adapters/sea-orm/src/sql/steps/begin.sql: `INSERT IGNORE` instead
         ("many_sessions_begin_the_same_and_other_steps_without_a_deadlock", Ending::Commit),
         ("many_sessions_find_change_and_lock_the_same_step_without_a_deadlock", Ending::Change),
         ("many_sessions_begin_the_same_step_while_every_first_one_rolls_back", Ending::RollBackFirst),

@@ -1,5 +1,6 @@
 //! The inbox on real databases: effects once under redelivery, concurrent duplicates and crashes between effect and ack,
 //! and what many sessions in the ledger at a time cost.
+//! Promise: an effect in an inbox happens once, under duplicates, crashes and redelivery
 
 mod contention;
 
@@ -57,13 +58,25 @@ fn add_everywhere(
     add("an_effect_is_had_once_though_its_message_comes_again_and_again", |setup| {
         Box::pin(comes_again(setup))
     });
+    // Guard: the step is written before the effect | app/steps/src/inbox/once.rs: the effect first, then
+    // `begin`, in one transaction
     add("a_crash_between_effect_and_ack_has_no_second_effect", |setup| Box::pin(crash_after_commit(setup)));
+    // Guard: effect and step share a transaction | app/steps/src/inbox/handler.rs: the step is committed
+    // first, the effect in a second transaction
     add("a_crash_before_the_commit_leaves_no_effect_and_no_step", |setup| {
         Box::pin(crash_before_commit(setup))
     });
+    // Guard: a known id with another payload is refused | app/steps/src/inbox/once.rs: `Repeat::Conflict`
+    // counts as a repeat
     add("a_known_id_with_another_payload_is_buried", |setup| Box::pin(conflict(setup)));
     add("an_effect_that_fails_leaves_nothing_and_may_be_had_later", |setup| Box::pin(failure(setup)));
+    // Guard: the effect's answer is stored | app/steps/src/inbox/once.rs `keep`: no `advance`
     add("each_consumer_has_its_own_effect_and_repeats_its_answer", |setup| Box::pin(consumers(setup)));
+    // Guard: a ledger that forgets too early is refused | app/steps/src/inbox/mod.rs: no `check_against`
+    // Guard: a step is kept at least as long as its message may come | domain/src/step/step_retention.rs: the
+    // horizon is 0
+    // Guard: a retention below the horizon is refused | domain/src/step/step_retention.rs: `check` accepts
+    // all
     add("a_ledger_that_forgets_too_soon_is_refused", |setup| Box::pin(forgetful(setup)));
 }
 

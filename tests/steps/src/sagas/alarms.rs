@@ -1,4 +1,5 @@
 //! S4: a saga that nobody can finish raises an alarm, and one that could not be finished is not begun.
+//! Promise: a payload that no message can carry is refused before a saga is begun
 
 use std::{
     sync::{Arc, Mutex},
@@ -41,6 +42,8 @@ fn config<D: Database>(bank: &Bank<D>) -> SagaConfig {
     SagaConfig { alarms, alarm_after: 2, ..SagaConfig::default() }
 }
 
+/// Guard: a saga that many deliveries have not ended raises an alarm | app/steps/src/saga/handler.rs: no
+/// alarm
 async fn s4_a_saga_whose_every_delivery_ends_the_process_is_told<D: Database>(bank: Bank<D>) {
     let (id, wanted, config) = (fresh_saga(), transfer(&bank, AMOUNT).await, config(&bank));
     let dying = |point| Crash::at(point);
@@ -60,6 +63,7 @@ async fn s4_a_saga_whose_every_delivery_ends_the_process_is_told<D: Database>(ba
     bank.settle_all(&saga_as(&bank, &Crash::never(), config)).await;
 }
 
+/// Guard: an unreadable message of a saga raises an alarm | app/steps/src/saga/handler.rs: no alarm
 async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Bank<D>) {
     let (id, config) = (fresh_saga(), config(&bank));
     let saga = saga_as(&bank, &Crash::never(), config.clone());
@@ -77,6 +81,8 @@ async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Ban
 }
 
 /// A table that is renamed for a moment, a right that is missing: the saga is not broken, and goes on when they are back.
+/// Guard: a missing table or right is tried again | app/steps/src/saga/failure.rs: `Misconfigured` and
+/// `Unsupported` are `Invariant`
 async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once<D: Database>(bank: Bank<D>) {
     for kind in [StoreErrorKind::Unsupported, StoreErrorKind::Misconfigured] {
         let trouble = Arc::new(Mutex::new(Some(kind)));
@@ -125,6 +131,7 @@ fn trying<Tx: Sync>(
     }
 }
 
+/// Guard: a saga is counted by the process that ends it | app/steps/src/saga/list.rs `count`: at every look
 async fn s4_a_saga_is_counted_once_however_often_it_is_looked_at<D: Database>(bank: Bank<D>) {
     let (id, wanted, config) = (fresh_saga(), transfer(&bank, AMOUNT).await, config(&bank));
     let [one, other] = [(); 2].map(|()| saga_as(&bank, &Crash::never(), config.clone()));
@@ -143,6 +150,7 @@ async fn s4_a_saga_is_counted_once_however_often_it_is_looked_at<D: Database>(ba
     assert_eq!((one.tally().failed, other.tally().failed, one.tally().finished), (1, 0, 1));
 }
 
+/// Guard: an input that would not be read back equal is refused | app/steps/src/saga/list.rs: no comparison
 async fn s4_an_input_that_would_not_come_back_is_refused<D: Database>(bank: Bank<D>) {
     let home = bank.seen_by(&Crash::never())[0].clone();
     let place = home.clone();
@@ -160,6 +168,8 @@ async fn s4_an_input_that_would_not_come_back_is_refused<D: Database>(bank: Bank
 }
 
 /// Read from a text by itself it would be just shallow enough.
+/// Guard: a saga's input is tested for its depth inside a message | app/steps/src/saga/list.rs `lasting`:
+/// without the array around it
 async fn s4_an_input_that_no_message_could_carry_is_refused<D: Database>(bank: Bank<D>) {
     let home = bank.seen_by(&Crash::never())[0].clone();
     let place = home.clone();

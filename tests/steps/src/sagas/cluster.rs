@@ -1,4 +1,6 @@
 //! Sagas on a cluster of which each node takes writes.
+//! Promise: sagas work with their databases at different nodes of a cluster, and behind a proxy that connects
+//! each time to another node
 
 use std::sync::Arc;
 

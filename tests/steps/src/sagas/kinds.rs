@@ -1,4 +1,5 @@
 //! Kinds of saga do not know of each other: what several of them do under one id, such as that of an order, is done by each.
+//! Promise: sagas of several kinds may share an id, and each ends
 
 use claimstream::{in_transaction, work};
 use claimstream_domain::Enqueued;
@@ -62,6 +63,8 @@ async fn s4_sagas_of_two_kinds_under_one_id_come_to_their_ends_without_their_run
     assert_eq!(bank.balance(&account).await, 8);
 }
 
+/// Guard: ids of a saga's messages contain its kind | domain/src/saga/continuation.rs `message_id`: the id
+/// alone
 async fn s4_sagas_of_two_kinds_that_are_asked_for_under_one_id_both_run<D: Database>(bank: Bank<D>) {
     let (id, account) = (fresh_saga(), bank.account(0, "pieces", 10).await);
     for (name, expected) in KINDS.into_iter().zip([Enqueued::New; 2]).chain([(KINDS[0], Enqueued::Duplicate)])

@@ -56,6 +56,11 @@ pub(super) fn add_to<D: Database>(
     backend: &str,
     open: impl Fn() -> BoxFuture<'static, Bank<D>> + Send + 'static,
 ) {
+    // Guard: a tombstone is written, and refuses the step, in any order of events |
+    // app/steps/src/saga/local.rs: `undo` of an absent step writes nothing, or `forward` over `RolledBack`
+    // has its effect, in memory
+    // Guard: in memory, a step changes only from the state and version that were read |
+    // adapters/memory/src/step_ledger.rs: no comparison
     let name =
         format!("{backend}::sagas::s4b_many_payments_under_drawn_mishaps_are_made_whole_or_not_at_all");
     let draws = Draw::some(backend);

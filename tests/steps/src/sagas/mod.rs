@@ -2,6 +2,8 @@
 //!
 //! A crash is a runner that is stopped at a named point of a transaction and dropped there, or a process that is killed
 //! there; a late one is stopped and goes on when others have been at work.
+//! Promise: a saga is completed or undone, wherever its runner stops or is killed, and no step comes after
+//! its rollback
 
 mod alarms;
 mod bank;

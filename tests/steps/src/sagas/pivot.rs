@@ -27,6 +27,8 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
     ]
 }
 
+/// Guard: a refusal after the pivot is an alarm and no rollback | app/steps/src/saga/drive.rs: no
+/// `is_reversible`
 async fn s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_given_back<D: Database>(
     bank: Bank<D>,
 ) {
@@ -46,6 +48,7 @@ async fn s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_giv
     bank.settle_all(&saga).await;
 }
 
+/// Guard: a step after the pivot that is rolled back is broken | domain/src/saga/next.rs: no arm for it
 async fn s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing_is_written<D: Database>(
     bank: Bank<D>,
 ) {
@@ -64,6 +67,8 @@ async fn s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing
     }
 }
 
+/// Guard: a rollback's first message is committed with the decision to roll back | app/steps/src/saga/row.rs
+/// `advance`: no `enqueue`; the check would come later
 async fn s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once<D: Database>(bank: Bank<D>) {
     let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 500).await);
     let crash = Crash::at_point("after saga ToRollback");
@@ -76,6 +81,8 @@ async fn s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once<D: Da
     bank.settle_all(&sound).await;
 }
 
+/// Guard: a rollback that begins its saga is reported in the same transaction | app/steps/src/saga/row.rs
+/// `open_in`: no `tell`
 async fn s4b_a_roll_back_order_of_what_nobody_has_begun_calls_it_off_and_tells<D: Database>(bank: Bank<D>) {
     let (id, paid, saga) = (fresh_saga(), payment(&bank, 1_000, 10_000).await, saga(&bank, &Crash::never()));
     let order = saga.order(SagaOrderKind::RollBack, id, "anna", paid.clone());

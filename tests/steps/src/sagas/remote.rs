@@ -98,6 +98,8 @@ async fn s4_1_a_remote_call_takes_effect_once_whatever_the_crash_point<D: Databa
     }
 }
 
+/// Guard: a saga's first row is committed with its check message | app/steps/src/saga/row.rs `open_in`: no
+/// `enqueue`
 async fn s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point<D: Database>(bank: Bank<D>) {
     for number in 0.. {
         let (id, hotel, crash) = (fresh_saga(), Hotel::default(), Crash::at(number));
@@ -119,6 +121,8 @@ async fn s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point<D: Databa
     }
 }
 
+/// Guard: a remote step is recorded as called before the call | app/steps/src/saga/remote.rs: the call first,
+/// the row afterwards
 async fn s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order<D: Database>(bank: Bank<D>) {
     for point in ["inside hotel Done", "before hotel Done", "after hotel Done"] {
         let (id, hotel, crash) = (fresh_saga(), Hotel::default(), Crash::at_point(point));

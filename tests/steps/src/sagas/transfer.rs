@@ -156,6 +156,11 @@ async fn s4a_every_pair_of_crash_points_ends_the_same<D: Database>(bank: Bank<D>
     assert!(pairs >= 30, "only {pairs} pairs");
 }
 
+/// Guard: a tombstone refuses a late step | app/steps/src/saga/local.rs: `forward` over `RolledBack` has its
+/// effect; the same in remote.rs
+/// Guard: a saga of which a check finds no step is rolled back | domain/src/saga/next.rs: no
+/// `is_left_unbegun`
+/// Guard: a refused step begins the rollback | domain/src/saga/next.rs: no `refused`
 async fn s4a_crash_after_message_before_1_is_cancelled_and_a_late_step_1_is_refused<D: Database>(
     bank: Bank<D>,
 ) {
@@ -179,6 +184,8 @@ async fn s4a_crash_after_message_before_1_is_cancelled_and_a_late_step_1_is_refu
     assert_eq!(debit, Some(SagaStepState::RolledBack));
 }
 
+/// Guard: undoing an absent step writes a tombstone | app/steps/src/saga/local.rs: `undo` of an absent step
+/// writes nothing; the same in remote.rs
 async fn s4a_amount_too_large_fails_and_no_account_is_touched<D: Database>(bank: Bank<D>) {
     let (id, wanted) = (fresh_saga(), transfer(&bank, OPENING + 1).await);
     let saga = saga(&bank, &Crash::never());
@@ -211,6 +218,7 @@ async fn s4a_a_check_delivered_three_times_and_in_parallel_ends_the_same<D: Data
     }
 }
 
+/// Guard: a broken invariant stops a saga | app/steps/src/saga/list.rs `halted`: as `Transient`
 async fn s4a_an_unknown_state_is_an_alarm_nothing_is_written_and_the_message_is_kept<D: Database>(
     bank: Bank<D>,
 ) {
@@ -271,6 +279,8 @@ async fn s4a_transfers_each_way_at_once<D: Database>(bank: Bank<D>) {
     }
 }
 
+/// Guard: sagas of an owner are listed newest first | adapters/sea-orm/src/sql/sagas/page.sql: no `DESC`; in
+/// memory no sort
 async fn s4a_mine_is_newest_first_and_continue_is_the_check<D: Database>(bank: Bank<D>) {
     let crash = Crash::at_point("after debit Done");
     let (done, stopped, failed) = (fresh_saga(), fresh_saga(), fresh_saga());
@@ -299,6 +309,9 @@ async fn s4a_mine_is_newest_first_and_continue_is_the_check<D: Database>(bank: B
     bank.settle_all(&sound).await;
 }
 
+/// Guard: a step that is begun again is compared by its fingerprint | domain/src/step/mod.rs `repeat`: never
+/// `Conflict`
+/// Guard: an id of a saga with another input is refused | app/steps/src/saga/row.rs: no `Taken`
 async fn s4a_the_same_id_with_another_amount_is_refused<D: Database>(bank: Bank<D>) {
     let (id, wanted) = (fresh_saga(), transfer(&bank, AMOUNT).await);
     let saga = saga(&bank, &Crash::never());

@@ -53,6 +53,7 @@ async fn a3_1_try_and_confirm_take_effect_once_however_often_they_come<S: Place>
     assert_eq!(world.state(&gid, "stock").await, Some(Confirmed));
 }
 
+/// Guard: a late Try is refused | domain/src/tcc/branch.rs: it reserves
 async fn a3_1_try_and_cancel_take_effect_once_however_often_they_come<S: Place>(world: World<S>) {
     let (item, gid) = (world.stock_up().await, fresh_gid());
     for (operation, stock) in [(Try, RESERVED), (Cancel, World::<S>::FULL), (Cancel, World::<S>::FULL)] {
@@ -95,6 +96,8 @@ async fn a3_2_a_cancel_without_a_try_leaves_a_marker_and_late_tries_are_refused<
     }
 }
 
+/// Guard: a Cancel before its Try writes a marker | app/steps/src/tcc/branches.rs: Cancel of an absent branch
+/// writes nothing
 async fn a3_2_a_cancel_after_a_try_that_was_rolled_back_leaves_a_marker_as_well<S: Place>(world: World<S>) {
     let (item, gid) = (world.stock_up_with("stock", 2).await, fresh_gid());
     let short = world.once(&world.store, &gid, Try, &item).await;
@@ -127,6 +130,7 @@ async fn a3_4_what_has_ended_one_way_does_not_end_the_other_way<S: Place>(world:
     }
 }
 
+/// Guard: a Confirm without a Try is refused | domain/src/tcc/branch.rs: it is accepted
 async fn a3_4_a_confirm_without_a_try_is_an_error_and_leaves_no_row<S: Place>(world: World<S>) {
     let (item, gid) = (world.stock_up().await, fresh_gid());
     let early = world.once(&world.store, &gid, Confirm, &item).await;
@@ -143,6 +147,8 @@ async fn a3_4_a_confirm_without_a_try_is_an_error_and_leaves_no_row<S: Place>(wo
     assert_eq!(world.stock(&item).await, RESERVED);
 }
 
+/// Guard: a change that another call has overtaken is a conflict | app/steps/src/tcc/branches.rs: a `None` of
+/// `advance` counts as done
 async fn a3_5_a_cancel_with_a_stale_version_is_a_conflict_and_succeeds_when_it_is_repeated<S: Place>(
     world: World<S>,
 ) {

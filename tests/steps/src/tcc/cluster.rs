@@ -1,4 +1,6 @@
 //! TCC on a cluster of which each node takes writes.
+//! Promise: TCC works with its databases at different nodes of a cluster, and behind a proxy that connects
+//! each time to another node
 
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use claimstream_testbed::{Forwarder, Nodes};

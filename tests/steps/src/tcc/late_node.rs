@@ -1,4 +1,5 @@
 //! What a node decides that has not yet carried out what another one has committed.
+//! Promise: a row that a node of a cluster lacks for a moment leads neither to a dead letter nor to a refusal
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! TCC: scenarios A3.1 to A3.7 on memory, SQLite and every server that is here.
+//! Promise: a TCC branch applies each effect once, and a late Try never (A3.1 to A3.5, A3.7)
 
 mod branches;
 mod cluster;

@@ -65,6 +65,8 @@ async fn try_meets_cancel<S: Place>(world: &World<S>, item: &str, n: usize) -> R
     Race { state, errors: tried }
 }
 
+/// Guard: a branch that has ended one way does not end the other way | domain/src/tcc/branch.rs: Confirm
+/// after Cancel, or Cancel after Confirm, is accepted
 async fn a3_4_of_confirm_and_cancel_at_once_one_ends_the_branch<S: Place>(world: World<S>) {
     let item = world.stock_up_with("stock", ENOUGH).await;
     let mut confirmed = 0;

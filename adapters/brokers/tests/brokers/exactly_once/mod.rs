@@ -1,6 +1,8 @@
 //! From the outbox of one database to the inbox of another, through RabbitMQ, while the broker, the relay and the consumer are killed.
 //!
 //! The relay and the consumer are processes of this program, so that a kill takes everything from them at once.
+//! Promise: from the outbox of one database over RabbitMQ to the inbox of another, each effect happens once
+//! and in the order of its key while broker, relay and consumer are killed
 
 mod consumer;
 mod databases;
@@ -42,6 +44,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     if known_broker("rabbitmq", "effects that happen once").is_none() || !Databases::are_named() {
         return Vec::new();
     }
+    // Guard: a consumption passes through the inbox | app/steps/src/inbox/consumption.rs `attempt`: the
+    // effect without `once`
     let name =
         "exactly_once::each_effect_happens_once_and_in_order_while_broker_relay_and_consumer_are_killed";
     vec![long("kills", trial(name, each_effect_happens_once))]

@@ -1,3 +1,6 @@
+//! Promise: Kafka to the inbox: nothing beyond a message in hand is committed, what is dropped comes again
+//! before newer messages, and a member that has lost a partition ends nothing there
+
 use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace, KafkaPublisher};
@@ -63,6 +66,8 @@ pub(super) async fn everything_comes_in_its_order_with_all_that_travelled_beside
     assert_eq!(given(&cluster.member()).await.received.id, next[0].id.to_string());
 }
 
+/// Guard: nothing beyond a message in hand is committed | src/kafka/progress.rs `finish`: the offset of the
+/// record itself
 pub(super) async fn what_is_not_finished_comes_again_and_holds_back_what_is_committed() {
     let cluster = Cluster::start();
     // All have one key, and are in one partition.
@@ -103,6 +108,8 @@ pub(super) async fn what_is_not_finished_comes_again_and_holds_back_what_is_comm
     }
 }
 
+/// Guard: a group member that lost a partition ends nothing there | src/kafka/member.rs `pre_rebalance`:
+/// nothing is forgotten
 pub(super) async fn a_second_member_takes_partitions_over_and_the_first_ends_nothing_there() {
     let cluster = Cluster::start();
     let sent: Vec<_> = (0..200).map(|number| numbered(TOPIC, number)).collect();

@@ -1,3 +1,7 @@
+//! Promise: Kafka: a topic that is unknown for a moment is not refused, and a new one accepts records at
+//! once; after an outage records flow again within seconds; transient errors lose nothing; a program ends
+//! although its member cannot leave
+
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -53,6 +57,8 @@ async fn given(member: &KafkaConsumer) -> (String, Vec<u8>) {
     }
 }
 
+/// Guard: errors that a client recorded in an outage are one error | src/kafka/consumer.rs: no `heard`, and
+/// no `RECONNECT_MS` in place.rs
 pub(super) async fn after_an_outage_records_flow_again_within_seconds() {
     let cluster = Cluster::start();
     let (publisher, member) = (cluster.publisher(), cluster.member());
@@ -97,6 +103,8 @@ async fn outage(
     (sent.duration_since(back), read.duration_since(back))
 }
 
+/// Guard: a topic is missing only when the cluster reports it missing for a while | src/kafka/publisher.rs
+/// `sent_later`: an unknown topic is `Refused`
 pub(super) async fn a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused() {
     let cluster = Cluster::start();
     let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
@@ -217,6 +225,8 @@ const PASSING: [(Request, Answer); 10] = [
     (Request::Heartbeat, Answer::RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID),
 ];
 
+/// Guard: a program does not wait for a group member that cannot leave | src/kafka/consumer.rs `leave`: the
+/// consumer is dropped in `spawn_blocking`
 pub(super) async fn a_program_ends_although_its_member_cannot_leave() {
     let (begin, begun) = oneshot::channel();
     let (end, ended) = oneshot::channel();

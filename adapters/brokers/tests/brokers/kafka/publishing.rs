@@ -1,3 +1,6 @@
+//! Promise: Kafka: what is confirmed is in its topic, the messages of a key in one partition in their order;
+//! what the client repeats is stored once; too large a message and an unknown topic are refused
+
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
@@ -50,6 +53,8 @@ pub(super) async fn messages_of_a_key_are_in_one_partition_in_their_order() {
     assert_eq!((findings.lost, findings.repeated, findings.out_of_order), (0, 0, 0));
 }
 
+/// Guard: a record that shared a refused request is sent again alone | src/kafka/publisher.rs `send`: no
+/// second try
 pub(super) async fn what_is_too_large_is_refused_and_the_others_are_confirmed() {
     let cluster = Cluster::start();
     let batch: Vec<_> =

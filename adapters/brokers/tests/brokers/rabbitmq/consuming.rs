@@ -1,3 +1,6 @@
+//! Promise: RabbitMQ: an alarm costs publishers one connection, and a quorum queue without a delivery limit
+//! loses nothing, however many of its consumers died
+
 use std::{cell::Cell, time::Duration};
 
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
@@ -58,6 +61,7 @@ pub(super) async fn a_login_that_is_refused_is_no_broker_that_is_away(url: Strin
     assert!(matches!(refused, ConsumeError::Refused(_)), "{refused}");
 }
 
+/// Guard: a dropped delivery goes back to its queue | src/rabbitmq/consumer.rs: no `nack` in `drop`
 pub(super) async fn what_is_not_finished_comes_again(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.quorum().await;
@@ -123,6 +127,7 @@ pub(super) async fn what_many_consumers_had_before_they_died_stays_where_its_que
 }
 
 /// The broker comes back with an alarm about its memory, which is over for those who consume.
+/// Guard: a blocked connection is kept | src/rabbitmq/line.rs: no `drop` of `Line`
 pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publishers_one_connection(
     _url: String,
 ) {

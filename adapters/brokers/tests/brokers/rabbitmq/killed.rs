@@ -1,3 +1,6 @@
+//! Promise: RabbitMQ: a broker that is killed under load and starts again has lost nothing that it confirmed,
+//! and the order of each key holds
+
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,

@@ -1,5 +1,6 @@
 //! RabbitMQ.
 
+mod connecting;
 mod consuming;
 mod counted;
 mod killed;
@@ -43,9 +44,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::a_place_that_is_none_is_refused,
         publishing::calls_at_the_same_time_do_not_disturb_each_other,
         publishing::a_cancelled_call_disturbs_no_later_one,
-        publishing::a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once,
-        publishing::a_peer_that_resets_a_greeting_is_tried_all_the_same,
-        publishing::a_server_that_is_away_leaves_everything_unconfirmed,
+        connecting::a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once,
+        connecting::a_peer_that_resets_a_greeting_is_tried_all_the_same,
+        connecting::a_server_that_is_away_leaves_everything_unconfirmed,
         consuming::what_was_published_comes_with_all_that_travelled_beside_it,
         consuming::what_is_not_finished_comes_again,
         consuming::a_login_that_is_refused_is_no_broker_that_is_away,

@@ -1,21 +1,14 @@
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering::Relaxed},
-};
+//! Promise: RabbitMQ: what is confirmed is in its queue, classic or quorum, with id, key, headers and the
+//! attributes of its CloudEvent; an unroutable message, one that is too large and one to a missing exchange
+//! are refused with a sentence, and the others of the call are confirmed; a call that is refused, cancelled
+//! or cut off leaves other calls alone
 
 use claimstream_brokers::rabbitmq::RabbitMqPublisher;
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Publish, mock::HandTimer};
 use claimstream_testbed::eventually;
-use futures::{
-    FutureExt,
-    future::{join, join_all},
-};
+use futures::future::{join, join_all};
 use lapin::types::AMQPValue;
-use tokio::{
-    io::{AsyncReadExt, copy_bidirectional},
-    net::{TcpListener, TcpStream},
-};
 
 use super::{
     counted::Counted,
@@ -35,7 +28,7 @@ fn publisher(url: &str) -> RabbitMqPublisher {
     RabbitMqPublisher::new(place(url))
 }
 
-fn why(answer: &Published) -> String {
+pub(super) fn why(answer: &Published) -> String {
     match answer {
         Published::Refused(why) => format!("refused: {why}"),
         Published::Unconfirmed(why) => format!("unconfirmed: {why}"),
@@ -73,6 +66,8 @@ pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_besi
     }
 }
 
+/// Guard: a message that the broker returned is known by its content | src/rabbitmq/publisher.rs `note`: the
+/// confirmation that carries it decides
 pub(super) async fn what_no_queue_takes_is_refused_and_the_others_are_confirmed(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.classic().await;
@@ -117,6 +112,8 @@ pub(super) async fn what_is_too_large_is_refused_and_the_others_are_confirmed(ur
     assert_eq!(publisher.publish(&[publication(&queue, vec![0; LARGEST])]).await, [Published::Confirmed]);
 }
 
+/// Guard: messages that a closed channel left open are sent one by one | src/rabbitmq/publisher.rs: no
+/// `send_singly`
 pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.classic().await;
@@ -143,6 +140,8 @@ pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
 }
 
 /// RabbitMQ lets nobody publish to an internal exchange, and may let them later.
+/// Guard: an exchange that refused for now is not asked again in a call | src/rabbitmq/publisher.rs: `barred`
+/// stays empty
 pub(super) async fn an_exchange_that_takes_nothing_now_is_asked_once_in_a_call(url: String) {
     let queues = Queues::at(&url).await;
     let (queue, internal) = (queues.classic().await, queues.internal_exchange().await);
@@ -164,6 +163,9 @@ pub(super) async fn an_exchange_that_takes_nothing_now_is_asked_once_in_a_call(u
 }
 
 /// Each refusal ends a channel, and a connection has 2,047 of them in its life.
+/// Guard: a channel that cannot be opened costs its connection | src/rabbitmq/line.rs `take`: returns the
+/// error
+/// Guard: a connection without a channel is closed explicitly | src/rabbitmq/line.rs `begin`: no `close`
 pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
     let counted = Counted::before(&url).await;
     let publisher = publisher(&counted.url);
@@ -176,6 +178,7 @@ pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
 }
 
 /// As behind a firewall that forgets connections.
+/// Guard: one broken connection takes the idle ones with it | src/rabbitmq/line.rs: `forget` does nothing
 pub(super) async fn connections_that_broke_without_a_sign_cost_one_call(url: String) {
     let queues = Queues::at(&url).await;
     let counted = Counted::before(&url).await;
@@ -195,6 +198,8 @@ pub(super) async fn connections_that_broke_without_a_sign_cost_one_call(url: Str
     }
 }
 
+/// Guard: after a message that is not confirmed, no other of its key is sent | src/answers.rs: `held_up`
+/// stays empty
 pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key(url: String) {
     let queues = Queues::at(&url).await;
     let full = queues
@@ -222,6 +227,8 @@ pub(super) async fn a_place_that_is_none_is_refused(url: String) {
 }
 
 /// The broker closes a connection on which something follows behind a refusal or a cancelled call.
+/// Guard: no two calls to RabbitMQ share a connection | src/rabbitmq/line.rs: one connection, a channel for
+/// each call
 pub(super) async fn calls_at_the_same_time_do_not_disturb_each_other(url: String) {
     const ROUNDS: usize = 20;
     let queues = Queues::at(&url).await;
@@ -255,92 +262,5 @@ pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
         let answers = publisher.publish(&bad).await;
         assert!(why(&answers[0]).starts_with("refused"), "{answers:?}");
         assert_eq!(answers[1], Published::Confirmed);
-    }
-}
-
-/// The client goes on to wait for such a peer when its caller has given up, and keeps a connection and a thread for that.
-pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once(url: String) {
-    const CALLS: usize = 8;
-    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let at = silent.local_addr().unwrap();
-    let timer = HandTimer::default();
-    let place = place_by(&timer, &format!("amqp://guest:guest@{at}"));
-    let publisher = RabbitMqPublisher::new(place.clone());
-    let mut held = Vec::new();
-    for is_cancelled in [false, true, false] {
-        let calls = join_all((0..CALLS).map(|_| publisher.reach()));
-        let all_have_connected = join_all((0..CALLS).map(|_| async { silent.accept().await.unwrap().0 }));
-        let peers = match is_cancelled {
-            true => tokio::select! {
-                _ = calls => panic!("nothing has ended the calls"),
-                peers = all_have_connected => peers,
-            },
-            false => {
-                // One after the other, eight calls would need it to run out eight times.
-                let time_passes = async {
-                    let peers = all_have_connected.await;
-                    time_runs_out(&timer).await;
-                    peers
-                };
-                let (reached, peers) = join(calls, time_passes).await;
-                assert!(reached.iter().all(Result::is_err));
-                peers
-            }
-        };
-        held.extend(peers);
-    }
-    for peer in &mut held[CALLS..] {
-        let _ = peer.read_to_end(&mut Vec::new()).await;
-    }
-    for peer in &mut held[..CALLS] {
-        assert!(peer.read_to_end(&mut Vec::new()).now_or_never().is_none(), "the client keeps it");
-    }
-    // The next call finds a broker there.
-    let broker = url.rsplit('@').next().unwrap().to_owned();
-    tokio::spawn(async move {
-        while let Ok((mut client, _)) = silent.accept().await {
-            let mut server = TcpStream::connect(&broker).await.unwrap();
-            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
-        }
-    });
-    assert!(RabbitMqPublisher::new(place).reach().await.is_ok());
-}
-
-/// As a TLS server does to a plain greeting.
-pub(super) async fn a_peer_that_resets_a_greeting_is_tried_all_the_same(_url: String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("amqp://guest:guest@{}", listener.local_addr().unwrap());
-    let timer = HandTimer::default();
-    let publisher = RabbitMqPublisher::new(place_by(&timer, &url));
-    let time_passes = async {
-        let silent = listener.accept().await;
-        time_runs_out(&timer).await;
-        silent
-    };
-    let (silent, _) = tokio::join!(time_passes, publisher.reach());
-    let taken = Arc::<AtomicUsize>::default();
-    let count = Arc::clone(&taken);
-    tokio::spawn(async move {
-        while let Ok((mut peer, _)) = listener.accept().await {
-            count.fetch_add(1, Relaxed);
-            // It is reset, because most of the greeting was not read.
-            let _ = peer.read(&mut [0]).await;
-        }
-    });
-    assert!(publisher.reach().await.is_err());
-    eventually("it is tried", async || taken.load(Relaxed) == 2).await;
-    drop(silent);
-}
-
-pub(super) async fn a_server_that_is_away_leaves_everything_unconfirmed(_url: String) {
-    let publisher = RabbitMqPublisher::new(place("amqp://app:hunter2@127.0.0.1:1"));
-    let answers = publisher.publish(&[publication("q", "x"), numbered("q", 1), numbered("q", 1)]).await;
-    assert_eq!(answers.len(), 3);
-    for answer in &answers {
-        assert!(
-            why(answer).starts_with("unconfirmed: cannot connect to amqp://127.0.0.1:1/: "),
-            "{answer:?}"
-        );
-        assert!(!why(answer).contains("hunter2"), "{answer:?}");
     }
 }

@@ -1,3 +1,5 @@
+//! Promise: databases are added, drained and removed while a relay works on the others
+
 use std::process::Stdio;
 
 use super::{configure, delivered, distinct, hand_in, section, with_databases};

@@ -1,3 +1,6 @@
+//! Promise: a relay empties several databases, and loses nothing when it is killed; one that hangs or is away
+//! does not slow the others, and a backlog of one starves no other
+
 use std::process::Stdio;
 
 use super::{configure, delivered, distinct, freezing_proxy::FreezingProxy, hand_in, section};

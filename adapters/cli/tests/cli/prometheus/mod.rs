@@ -1,5 +1,7 @@
 //! The real program, scraped by the real Prometheus: each alert fires for its fault and for no other, and each query of the dashboard
 //! shows something.
+//! Promise: each alert fires for its fault and no other, after its time and not before, and each query of the
+//! dashboard shows something, in the real Prometheus
 
 mod faults;
 mod programs;
@@ -23,6 +25,7 @@ fn the_rules_are_understood_and_fire_after_their_time_and_not_before() {
     programs.promtool(&["test", "rules", rules::UNIT_TESTS]);
 }
 
+/// Guard: counters of a queue begin at zero | src/probing.rs `run`: no `begin_at_zero`
 #[tokio::test]
 #[ignore = "long: prometheus"]
 async fn every_alert_fires_for_its_fault_alone_and_every_query_of_the_dashboard_shows_something() {

@@ -1,4 +1,6 @@
 //! What may be in the way of a resharding: transactions, rights, names and relays that are gone.
+//! Promise: a half-finished cut is continued or taken back; a prepared XA transaction blocks it; missing
+//! rights are named before anything changes
 
 use std::{
     io::{BufRead, BufReader, Lines},
@@ -285,6 +287,8 @@ async fn a_file_that_keeps_text_as_utf_16_is_refused() {
     assert_eq!(stands(&operator), AS_BEFORE);
 }
 
+/// Guard: a request is cancelled in the shard that its body names |
+/// adapters/sea-orm/src/notifications/cancelling.rs `remove_from_outbox`: the shard by the current number
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_was_written_by_the_old_number_is_cancelled() {
     for (name, url) in places("a_request_that_was_written_by_the_old_number_is_cancelled") {

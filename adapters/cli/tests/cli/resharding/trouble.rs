@@ -1,4 +1,7 @@
 //! Reshardings while relays are killed and handlers are slow, and on clusters whose nodes are all written to.
+//! Promise: keys stay in order while shards multiply, relays are killed, messages fail and a handler outlasts
+//! the command's limit, under `per_key`, `per_key_skip` and with a lock; also on a Galera cluster with
+//! writers, relays and the command on three nodes; a group of several primaries is refused
 
 use std::{io::Write, process::Stdio, time::Duration};
 

@@ -101,6 +101,7 @@ mod tests {
         }
     }
 
+    /// Guard: the server that takes writes stays the current one | `choose`: `current` ignored
     #[test]
     fn the_server_that_is_written_to_stays_and_the_first_one_is_taken_otherwise() {
         let cluster = [writes(1), writes(1), refuses()];

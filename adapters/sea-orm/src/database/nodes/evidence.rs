@@ -43,6 +43,7 @@ impl Evidence {
 
 #[cfg(test)]
 mod tests {
+    //! Promise: one missed answer is no failover
     use super::*;
     use crate::database::topology::place::Place;
 
@@ -52,6 +53,7 @@ mod tests {
         evidence.is_enough()
     }
 
+    /// Guard: one missed answer is no failover | `MISSING`: at once
     #[test]
     fn one_missed_answer_is_not_enough_and_a_second_one_later_is() {
         let missed = |at| (Answer::Failed("no answer".into()), at);
@@ -62,6 +64,7 @@ mod tests {
         assert!(!heard(&[missed(0), writes, missed(1_000)]), "it has answered between");
     }
 
+    /// Guard: a server that refuses is left at once | `hear`: nothing is certain
     #[test]
     fn a_server_that_says_so_and_an_address_that_refuses_are_left_at_once() {
         assert!(heard(&[(Answer::Says(Role::Refuses("read_only = ON".into())), 0)]));

@@ -29,6 +29,7 @@ impl Pauses {
 mod tests {
     use super::*;
 
+    /// Guard: questions to servers become rarer | `next`: always the first pause
     #[test]
     fn pauses_grow_up_to_half_a_second_and_differ() {
         let mut longest = Pauses::default();

@@ -188,6 +188,8 @@ mod tests {
         ShardState { status: LeaseStatus::Usable, fence: 5, in_flight, ..ShardState::default() }
     }
 
+    /// Guard: a read that a write of this process has overtaken is ignored | `note_seen`: `is_overtaken` is
+    /// never true
     #[test]
     fn a_newer_fence_shows_that_another_instance_has_had_the_shard() {
         let mut state = usable([in_flight(1, 1, 1)]);

@@ -1,4 +1,5 @@
 //! Providers that cannot carry every message.
+//! Promise: a mail with files waits for a provider that can carry them
 
 use claimstream_domain::notification::Attachment;
 
@@ -32,6 +33,7 @@ fn called(delivery: &Delivery) -> Vec<&str> {
     delivery.calls.iter().map(|call| call.provider.as_str()).collect()
 }
 
+/// Guard: a provider that cannot carry a message is skipped | src/routing/route.rs `choose`: no `retain`
 #[test]
 fn what_one_provider_cannot_carry_waits_for_the_one_that_can() {
     let clock = Clock::default();

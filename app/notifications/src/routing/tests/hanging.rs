@@ -1,4 +1,5 @@
 //! Providers that take messages and say nothing.
+//! Promise: while a provider hangs, new messages ask another one first
 
 use super::*;
 
@@ -10,6 +11,7 @@ fn silent(clock: &Clock, hung: usize) -> (Route, Vec<Arc<Scripted>>) {
     (route.with(named("b", &all[1], clock, &limits)).expect("b"), all)
 }
 
+/// Guard: a provider that hangs is asked last | src/routing/route.rs `choose`: no order
 #[test]
 fn while_a_primary_hangs_new_messages_go_to_the_secondary_first() {
     let clock = Clock::default();
@@ -44,6 +46,8 @@ fn a_primary_that_hangs_is_asked_after_a_secondary_that_fails() {
     assert_eq!(asked(&deliver(&route, 6)), [("b", Answer::NO_SESSION), ("a", Answer::DELIVERED)]);
 }
 
+/// Guard: a deferred message opens no circuit | ports/src/notification/channel_provider.rs
+/// `speaks_against_provider`: the answer alone decides
 #[test]
 fn a_message_that_is_refused_for_its_recipient_says_nothing_of_the_provider() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());

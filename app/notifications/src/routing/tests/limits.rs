@@ -22,6 +22,7 @@ fn messages_beyond_the_rate_wait_a_moment_and_then_in_a_line_without_an_attempt(
     assert_eq!(asked(&deliver(&route, 2)), [("a", Answer::DELIVERED)]);
 }
 
+/// Guard: each priority has its own queue for a rate | src/routing/tokens.rs: one queue
 #[test]
 fn a_one_time_code_does_not_stand_in_the_line_of_a_campaign() {
     let clock = Clock::default();
@@ -37,6 +38,7 @@ fn a_one_time_code_does_not_stand_in_the_line_of_a_campaign() {
     assert_eq!(room_after(deliver(&route, 51)), Duration::from_secs(49), "the campaign's line stands");
 }
 
+/// Guard: a rate's schedule only moves forward | src/routing/tokens.rs `take`: an error sets it
 #[test]
 fn a_limiter_that_is_away_for_a_moment_moves_no_line_back() {
     let clock = Clock::default();

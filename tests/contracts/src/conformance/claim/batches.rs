@@ -63,6 +63,7 @@ pub async fn a_claim_of_everything_takes_everything(fixture: Fixture) {
     assert_eq!(found, sent);
 }
 
+/// Guard: a claim has a budget of bytes | domain/src/byte_budget.rs `fitting`: everything fits
 pub async fn a_claim_brings_no_more_bytes_than_its_budget_and_leaves_the_rest_untried(fixture: Fixture) {
     let sent = heavy(&fixture, &[40_000; 7]).await;
     let claims = claims_within(&fixture, 100_000, sent.len()).await;

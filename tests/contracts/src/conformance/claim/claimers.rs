@@ -60,6 +60,8 @@ pub async fn two_parallel_claimers_never_share_a_message(fixture: Fixture) {
     assert!(claimed.iter().chain(&rest).all(|c| c.attempt == 1));
 }
 
+/// Guard: a write of a lease row asks for its fence | adapters/sea-orm/src/sql/shard_lease/write.sql: no
+/// `AND fence = :fence`
 pub async fn an_expired_message_goes_to_one_of_many_parallel_claimers(fixture: Fixture) {
     for round in 1..=10 {
         if round == 1 {

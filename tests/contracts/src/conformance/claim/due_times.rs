@@ -1,4 +1,5 @@
 //! When a message is due, and which of the due ones comes first.
+//! Promise: a claim reports how long its message has been due; a retry waits from its own due time
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! The contract of `LockingStrategy::claim`.
+//! Promise: a claim brings no more bytes than its budget, and gives the rest back without an attempt
 
 pub mod batches;
 pub mod claimers;

@@ -1,4 +1,6 @@
 //! Requests that are called off: what has not been delivered is taken back, at every point of their way.
+//! Promise: cancelling stops what is not delivered, at every step of a request, and a delivery that comes
+//! later is recorded
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Messages that wait to be delivered together.
+//! Promise: of messages that come while digests are closed none is lost, and none is in two digests
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -66,6 +67,10 @@ pub async fn items_of_one_recipient_are_one_message_of_the_outbox_when_the_windo
     }
 }
 
+/// Guard: closing a digest leaves later digests of its key open | adapters/sea-orm/src/sql/digests/close.sql:
+/// no `digest_id`
+/// Guard: no item joins a digest after its window | adapters/sea-orm/src/sql/digests/join.mysql.sql: no
+/// `closes_at`; the same in join.sqlite.sql
 pub async fn an_item_that_comes_after_the_window_or_the_close_opens_the_next_digest_once(
     fixture: NotificationFixture,
 ) {
@@ -91,6 +96,9 @@ pub async fn an_item_that_comes_after_the_window_or_the_close_opens_the_next_dig
     assert_eq!(openers, expected);
 }
 
+/// Guard: an item joins once | adapters/sea-orm/src/notifications/digests.rs `join`: every item is new
+/// Guard: an item of a digest is not delivered alone | adapters/sea-orm/src/notifications/digests.rs
+/// `enqueue_alone`: known items too
 pub async fn a_step_that_is_noted_again_adds_no_item_a_second_time(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let of_a = by_id(vec![item(request, "a"), numbered(request, "a", 1)]);
@@ -175,6 +183,8 @@ pub async fn an_erased_recipient_has_no_item_and_no_open_digest(fixture: Notific
     }
 }
 
+/// Guard: no item joins a full digest | adapters/sea-orm/src/sql/digests/join.mysql.sql: no `items >= :most`;
+/// the same in join.sqlite.sql
 pub async fn a_digest_that_is_full_is_followed_by_another(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     // Of one step they are one digest; the next step opens another.
@@ -188,6 +198,7 @@ pub async fn a_digest_that_is_full_is_followed_by_another(fixture: NotificationF
 
 /// Steps that add items to the same digests in different orders, beside others that close these. What a close has answered is all that
 /// is ever delivered of a digest, so nothing joins it later.
+/// Guard: closing a digest deletes its row | adapters/sea-orm/src/sql/digests/close.sql: deletes nothing
 pub async fn of_items_and_closes_at_a_time_none_is_lost_and_none_is_in_two_digests(
     fixture: NotificationFixture,
 ) {

@@ -1,4 +1,7 @@
 //! Recipients that are forgotten: their addresses and what they read go, and the counts stay.
+//! Promise: an erased user is in no directory, request, record, payload, dead letter, inbox or text of a
+//! provider, and the counts stay; a fan-out, a receipt or a suppression that comes later reveals nothing of
+//! it
 
 use std::time::Duration;
 
@@ -111,6 +114,8 @@ pub async fn what_is_pending_for_an_erased_recipient_is_cancelled(fixture: Notif
     assert_eq!((after.pending, after.cancelled), (1, 2), "the other one is on its way");
 }
 
+/// Guard: a fan-out step is compared with erasures when it is recorded |
+/// adapters/sea-orm/src/notifications/fan_outs.rs `is_outdated`: false; in memory `note`: no comparison
 pub async fn a_step_that_read_its_request_before_an_erasure_is_not_noted(fixture: NotificationFixture) {
     let (first, other) = (direct(), direct());
     for more in [FanOutEnd::Done, FanOutEnd::More] {

@@ -1,4 +1,6 @@
 //! Users with their addresses, and the segments that they are in.
+//! Promise: a member of a segment for the whole fan-out receives one message, whatever others come and go,
+//! and also if a process of version 0.1 began it
 
 use claimstream_domain::notification::{DirectoryEntry, Recipient, SegmentPlace};
 use claimstream_ports::{StoreErrorKind, notification::SegmentPage};
@@ -183,6 +185,8 @@ pub async fn a_user_that_is_removed_is_in_no_segment_when_it_comes_again(fixture
     assert_eq!(entry(&fixture.rival, &id(2)).await.expect("a user").segments, [id(9)]);
 }
 
+/// Guard: a user stays while it is added to a segment | adapters/sea-orm/src/sql/directory/share.sql: no
+/// `{for_share}`; fails on servers
 pub async fn a_user_that_is_removed_while_it_joins_leaves_no_trace(fixture: NotificationFixture) {
     let id = ids(&fixture);
     for n in 0..8 {
@@ -209,6 +213,7 @@ pub async fn what_no_directory_can_keep_is_refused_with_all_beside_it(fixture: N
     assert_eq!(users(&fixture.rival, &[&id(1), &id(2)]).await, [None, None]);
 }
 
+/// Guard: a page of users begins after its key | adapters/sea-orm/src/sql/directory/page.sql: `>=`
 pub async fn users_are_listed_by_id_from_one_on(fixture: NotificationFixture) {
     let id = ids(&fixture);
     let all: Vec<Recipient> = (0..5).map(|n| member(&id(n))).collect();

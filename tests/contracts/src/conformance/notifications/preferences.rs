@@ -1,4 +1,5 @@
 //! What recipients want, and the addresses that must not be written to.
+//! Promise: concurrent changes of one recipient's preferences are all kept
 
 use std::time::Duration;
 

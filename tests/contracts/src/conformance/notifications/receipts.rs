@@ -1,4 +1,7 @@
 //! What providers say of messages after they have taken them.
+//! Promise: a receipt is kept once, also if it comes twice, in two processes at once, or before the record of
+//! its delivery; a bounce or a complaint suppresses its address in the same transaction, and no repetition
+//! reverses what a person has lifted
 
 use std::time::Duration;
 
@@ -175,6 +178,8 @@ pub async fn the_address_of_a_kept_payload_is_suppressed_if_the_receipt_names_no
     }
 }
 
+/// Guard: receipts of a message are taken one after another | adapters/sea-orm/src/sql/receipts/lock.sql: no
+/// `{for_update}`; fails on servers
 pub async fn receipts_of_one_message_that_come_at_once_are_kept_once(fixture: NotificationFixture) {
     let message = delivered(&fixture, "a", "sid-1").await;
     for kind in ReceiptKind::ALL {

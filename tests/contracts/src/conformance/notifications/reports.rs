@@ -1,4 +1,6 @@
 //! What people may ask: progress, and messages page by page.
+//! Promise: a request counts the answers of providers for its messages, in any order, repeated, late or
+//! early, and reads only its own rows for it
 
 use std::{slice::from_ref, time::Duration};
 

@@ -1,4 +1,5 @@
 //! Where requests stand: read, cancelled, and moved on by the steps of their fan-out, which keep records.
+//! Promise: calls with the same requests in opposite orders do not end in a deadlock
 
 use claimstream_domain::{
     Reason,

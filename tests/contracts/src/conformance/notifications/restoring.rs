@@ -1,4 +1,6 @@
 //! Records that a failover has lost, and that messages bring back.
+//! Promise: a recipient that was erased while the record of a message was missing receives nothing, in either
+//! order, also from a dead letter that is revived much later
 
 use std::time::Duration;
 

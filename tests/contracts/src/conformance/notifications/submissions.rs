@@ -1,4 +1,6 @@
 //! How requests are handed in.
+//! Promise: a repeated request is replayed, another one under its id is a conflict, and one that is being
+//! submitted is an error within the lock wait
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! Templates: drafts, which are edited, and versions, which are sent and never change.
+//! Promise: of two processes that publish a version of a template at once, one wins each number, and a
+//! version never changes
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -48,6 +50,7 @@ pub async fn a_draft_is_kept_as_it_is_and_its_revision_counts_changes(fixture: N
     assert_eq!(save(&fixture.store, "one").await, 3);
 }
 
+/// Guard: the newest version is sent | adapters/sea-orm/src/sql/templates/published.sql: the oldest
 pub async fn a_draft_is_not_sent_and_the_newest_version_is(fixture: NotificationFixture) {
     let (id, ports) = (id(), &fixture.store.templates);
     ports.save_draft(&id, &template("draft")).await.expect("save");
@@ -92,6 +95,7 @@ pub async fn of_calls_that_publish_the_same_number_exactly_one_succeeds(fixture:
     assert_eq!(numbers, [3, 2, 1]);
 }
 
+/// Guard: a version's number follows the newest | adapters/sea-orm/src/sql/templates/publish.sql: any number
 pub async fn a_number_that_does_not_follow_the_newest_is_refused(fixture: NotificationFixture) {
     let id = id();
     let refused = publish(&fixture.store, &id, 2, "x").await.expect_err("there is no first one");

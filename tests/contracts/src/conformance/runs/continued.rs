@@ -1,4 +1,6 @@
 //! Sagas that a person continues.
+//! Promise: a person continues a saga at any time and any number of times by one message; a dead letter in
+//! its way is named
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,4 +1,5 @@
 //! Messages that a settlement enqueues.
+//! Promise: a dead letter's event exists if and only if the burial commits
 
 use std::time::Duration;
 
@@ -89,6 +90,7 @@ pub async fn a_child_that_exists_already_is_not_enqueued_twice(fixture: Fixture)
     assert_eq!(fixture.rival.ack(&held).await, Accepted);
 }
 
+/// Guard: a burial's messages are enqueued with it | domain/src/settlement.rs `emitted`: nothing of a `Dead`
 pub async fn what_a_burial_emits_exists_once_it_is_accepted(fixture: Fixture) {
     let sent = fixture.enqueue(4).await;
     let claimed = fixture.store.take(4).await;

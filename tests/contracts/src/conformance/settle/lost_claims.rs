@@ -50,6 +50,10 @@ pub async fn a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing(fixt
     }
 }
 
+/// Guard: an uncounted attempt is taken off the next claim | adapters/sea-orm/src/settle/take_back.rs:
+/// `take_back` does nothing; the same in adapters/memory/src/tables/outbox.rs
+/// Guard: an attempt is taken off once | adapters/sea-orm/src/sql/settle/uncount.sql: no microsecond;
+/// shard_lease/uncount.sql: the mark stays; in memory `claimed_from` stays
 pub async fn what_is_given_back_too_late_is_taken_off_the_count_once(fixture: Fixture) {
     fixture.enqueue(1).await;
     for _ in 0..2 {
@@ -110,6 +114,8 @@ pub async fn a_late_ack_does_not_undo_the_new_holders_ack(fixture: Fixture) {
     assert_eq!(fixture.store.status().await, None);
 }
 
+/// Guard: a statement that settles asks for the claim id | adapters/sea-orm/src/sql/settle/done.sql: no
+/// condition on it; the same in done_whole.sql, retry.sql and release.sql
 pub async fn a_forged_claim_id_is_superseded(fixture: Fixture) {
     fixture.enqueue(1).await;
     let claimed = fixture.store.take_one().await;

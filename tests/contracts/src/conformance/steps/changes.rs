@@ -86,6 +86,10 @@ pub async fn a_step_is_found_as_it_stands_and_not_before_it_is_committed(fixture
     assert_eq!(find(&fixture.rival, &key).await, second);
 }
 
+/// Guard: a step changes only from the version that was read | adapters/sea-orm/src/sql/steps/change.sql: no
+/// `AND version = :version`; in memory no comparison
+/// Guard: a step changes only from the state that was read | adapters/sea-orm/src/sql/steps/change.sql: no
+/// `AND state = :from_state`; in memory no comparison
 pub async fn a_step_changes_only_from_the_state_and_version_that_are_named(fixture: StepFixture) {
     let key = key();
     let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
@@ -113,6 +117,8 @@ pub async fn every_change_makes_a_larger_version(fixture: StepFixture) {
     }
 }
 
+/// Guard: the row's origin decides which call began a step, not a count of rows |
+/// adapters/sea-orm/src/steps/ledger.rs: `rows_affected == 1`
 pub async fn a_change_in_a_rolled_back_transaction_changes_nothing(fixture: StepFixture) {
     let key = key();
     let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
@@ -141,6 +147,7 @@ pub async fn a_step_that_is_absent_is_not_locked(fixture: StepFixture) {
     new(begin(&fixture.rival, &step(&key, 1)).await.expect("begin"));
 }
 
+/// Guard: beginning reads with a lock after the insert | adapters/sea-orm/src/steps/ledger.rs: a plain read
 pub async fn a_step_and_a_message_share_a_transaction(fixture: StepFixture) {
     let key = key();
     for commit in [false, true] {

@@ -80,6 +80,12 @@ pub async fn of_many_parallel_changes_from_one_version_one_takes_place(fixture: 
     assert_eq!(find(&fixture.store, &key).await, changed.into_iter().flatten().next());
 }
 
+/// Guard: a step that another transaction holds is busy | adapters/sea-orm/src/steps/ledger.rs: no `Busy`
+/// arm; in memory no `is_held_by_another`
+/// Guard: a lock that does not wait returns at once | adapters/sea-orm/src/sql/steps/lock_now.mysql.sql: no
+/// `NOWAIT`
+/// Guard: `lock` locks the row | adapters/sea-orm/src/sql/steps/lock.mysql.sql: no `FOR UPDATE`; in memory no
+/// `hold` in `lock`
 pub async fn a_locked_step_is_busy_at_once_for_who_does_not_wait(fixture: StepFixture) {
     let key = key();
     let first = new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
@@ -101,6 +107,11 @@ pub async fn a_step_that_was_just_begun_is_busy_for_who_does_not_wait(fixture: S
     assert_eq!(lock(&fixture.rival, &key, LockWait::NoWait).await, Locked::Held(first));
 }
 
+/// Guard: beginning inserts first and lets the unique key decide | adapters/sea-orm/src/steps/ledger.rs:
+/// `begin` answers `Found` only after a read before the write, and `New` otherwise; the same in
+/// adapters/memory/src/step_ledger.rs
+/// Guard: in memory, beginning locks the row that it finds | adapters/memory/src/step_ledger.rs: no `hold` in
+/// `begin`
 pub async fn a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends(
     fixture: StepFixture,
 ) {

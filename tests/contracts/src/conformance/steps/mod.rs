@@ -1,4 +1,5 @@
 //! The contract of the step ledger.
+//! Promise: of two transactions that begin one step, one is first, and the other sees what was committed
 
 pub mod changes;
 pub mod concurrent;

@@ -30,6 +30,16 @@ const CASES: u32 = 48;
 
 /// Adds the model test of a backend whose shards are owned.
 pub(super) fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
+    // Guard: a take-over counts an attempt for each message in flight |
+    // adapters/sea-orm/src/strategy/shard_lease/lease/acquire.rs `take_over`: no `charge`
+    // Guard: a renewal extends the claim | adapters/sea-orm/src/strategy/shard_lease/settle/renew.rs
+    // `extend`: the deadline stays
+    // Guard: messages in flight are not handed out | adapters/sea-orm/src/strategy/shard_lease/claim/pick.rs:
+    // a claim counts as expired at once
+    // Guard: the lease row lists all that is in flight |
+    // adapters/sea-orm/src/strategy/shard_lease/shard_state.rs `without`: leaves out a third
+    // Guard: messages that were read ahead are given back |
+    // adapters/sea-orm/src/strategy/shard_lease/give_back.rs: nothing is settled
     let name =
         format!("{}::{}::model::owned_shards_behave_like_the_reference", backend.name(), backend.strategy());
     // The rules are the same everywhere, and a sequence takes a server several times as long.

@@ -1,4 +1,6 @@
 //! A1.6: messages that are handed out and settled in batches.
+//! Promise: verdicts of a batch count although its process ends in the middle of it, and messages that are
+//! settled too late are named
 
 use std::sync::Arc;
 

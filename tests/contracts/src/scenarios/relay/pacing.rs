@@ -1,4 +1,5 @@
 //! A1.5: how often a stream claims.
+//! Promise: an idle stream claims about every five seconds, and a wakeup shortens the wait
 
 use std::{sync::Arc, time::Duration};
 

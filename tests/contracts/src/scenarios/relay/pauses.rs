@@ -1,4 +1,5 @@
 //! What a stream does while its queue is paused.
+//! Promise: a relay notices a resumption within `idle_max`
 
 use std::{sync::Arc, time::Duration};
 

@@ -89,6 +89,8 @@ pub async fn a2_4_a_hook_that_fails_is_repeated_and_holds_up_nothing(fixture: Ti
     assert_eq!(fixture.emptied(TestScheme::ALARMS).await.len(), 0);
 }
 
+/// Guard: an event ends only if it is as it was read | app/steps/src/timer_event/event_row.rs `change`: from
+/// the row as it is now
 pub async fn a2_5_a_run_that_ends_after_the_timeout_changes_nothing_and_says_so(fixture: TimerFixture) {
     let (calls, gate) = (Calls::default(), Gate::default());
     let scheme = TestScheme::of(vec![gate.guards("d1")]);
@@ -107,6 +109,8 @@ pub async fn a2_5_a_run_that_ends_after_the_timeout_changes_nothing_and_says_so(
     moves_on_once(&fixture, &*other, &calls).await;
 }
 
+/// Guard: a decision begins only if its event is as it was read | app/steps/src/timer_event/event_row.rs
+/// `is_unchanged`: always
 pub async fn a2_5_no_decision_begins_after_the_timeout(fixture: TimerFixture) {
     let (calls, gate) = (Calls::default(), Gate::default());
     let scheme = TestScheme::of(vec![gate.guards("d1"), calls.works("d2"), calls.calls("d3")]);

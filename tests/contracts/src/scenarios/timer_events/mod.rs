@@ -1,4 +1,5 @@
 //! A2: timer events.
+//! Promise: a decision of a timer event succeeds once, an event ends once, and its timer continues
 
 mod calls;
 pub mod crashes;

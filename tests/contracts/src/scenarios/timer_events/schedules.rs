@@ -1,4 +1,5 @@
 //! When a timer starts, and which occurrences it leaves out.
+//! Promise: a notification of a schedule is submitted once for each occurrence
 
 use claimstream_domain::{QueueName, Verdict, notification::REQUEST_QUEUE, timer_event::Tick};
 use claimstream_steps::timer_event::{EventStatus, Schedule};
@@ -69,6 +70,8 @@ pub async fn a2_an_occurrence_of_an_old_schedule_is_passed_over(fixture: TimerFi
     assert_eq!(calls.made(), ["d1"]);
 }
 
+/// Guard: a tick whose id is taken gets one of its queue | app/steps/src/timer_event/next_ticks.rs: no second
+/// `enqueue`
 pub async fn a2_a_timer_whose_queue_is_changed_goes_on_in_the_new_one(fixture: TimerFixture) {
     let calls = Calls::default();
     let scheme = TestScheme::of(vec![calls.works("d1")]);

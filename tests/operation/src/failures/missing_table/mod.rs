@@ -1,4 +1,6 @@
 //! A pipeline whose tables are away for a while, as in a migration that goes wrong and is taken back.
+//! Promise: a missing table neither ends a pipeline nor breaks a saga, what was handled in the meantime is
+//! settled, and a shutdown ends soon after `drain`
 
 mod ledger;
 mod queue;
@@ -52,14 +54,20 @@ fn add(
         goes_on_with_a_saga(&saga()).await;
     });
     let inbox = backend.clone();
+    // Guard: a missing table costs an inbox no attempt | app/steps/src/inbox/undone.rs `verdict_unbegun`: the
+    // verdict as it is
     suite.add_async_trial(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
         has_effects_later(&inbox()).await;
     });
     let timed = backend.clone();
+    // Guard: a missing table costs a timer no attempt | app/steps/src/timer_event/timer_events.rs `handle`:
+    // no `is_about_the_store`
     suite.add_async_trial(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
         ticks_later(&timed()).await;
     });
     let notified = backend.clone();
+    // Guard: a missing table costs a notification no attempt | app/notifications/src/message_handler.rs
+    // `give_back`: the error is put off as any other
     suite.add_async_trial(
         &name("notifications_use_up_no_attempts_while_their_records_are_away"),
         async move {

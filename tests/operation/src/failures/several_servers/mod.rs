@@ -1,5 +1,8 @@
 //! A URL names two servers, of which one is read-only: when they change roles under load, the outbox follows within two seconds and
 //! nothing is lost.
+//! Promise: of several servers in a URL, the one that takes writes is followed within two seconds, whether
+//! the old one became read-only, refuses or is silent; nothing that was accepted is lost, and no connection
+//! leads to other data
 
 mod pair;
 mod work;
@@ -36,6 +39,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(server) = Server::ALL.into_iter().find(|server| server.name == name) else { continue };
         let Some(url) = server.url(&environment) else { continue };
         let trial = |what: &str| format!("{name}::{strategy}::several_servers::{what}");
+        // Guard: a connection to other data is refused | adapters/sea-orm/src/database/nodes/known.rs
+        // `check`: any server that takes writes
         let what = "the_server_that_takes_writes_is_followed_within_two_seconds";
         suite.add_long("faults", &trial(what), move || {
             let mut options = SeaOrmBackend::server(name, &url, strategy).options();

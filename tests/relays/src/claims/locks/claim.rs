@@ -1,4 +1,5 @@
 //! Which calls wait for a claim by rows, and how many rows it locks.
+//! Promise: a claim under `skip_locked`, and a producer, never wait for another's open claim
 
 use claimstream_sea_orm::Strategy;
 use sea_orm::{ConnectionTrait, TransactionTrait};

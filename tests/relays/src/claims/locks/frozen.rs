@@ -1,4 +1,5 @@
 //! Lease rows that somebody keeps locked: a peer that stands still in the middle of a take-over, or an operator's session.
+//! Promise: leases that a frozen peer has locked leave the connections to other queues
 
 use std::time::Duration;
 
@@ -24,10 +25,16 @@ use claimstream_testbed::statement_waits;
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
     let each = place.clone();
+    // Guard: an error of one shard is not an error of others |
+    // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs: one transaction for the call, and renewals end
+    // with the first error
     suite.add_async_trial(&name("a_lease_of_ours_that_is_locked_fails_no_other_shard"), async move {
         each.answers_for_itself().await;
     });
     let alone = place.clone();
+    // Guard: a locked lease is waited for once, for a second |
+    // adapters/sea-orm/src/strategy/shard_lease/lease/write.rs: `was_locked_lately` is never true; five
+    // seconds, repeated with the connection in hand
     suite.add_async_trial(
         &name("who_asks_about_a_locked_lease_alone_gets_an_error_that_passes"),
         async move {

@@ -1,3 +1,6 @@
+//! Promise: a claim under `shard_lease` locks no message, and a lease row that a frozen peer has locked
+//! blocks no other shard
+
 use claimstream_domain::{ClaimId, Disposition, InstanceId, Settled, Settlement};
 use claimstream_ports::{ReleaseLeases, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult, Statement, TransactionTrait, Value};
@@ -24,6 +27,8 @@ pub(super) fn add_to(suite: &mut Suite, place: Place) {
         },
     );
     let plans = place.clone();
+    // Guard: the joint write of leases names its index |
+    // adapters/sea-orm/src/sql/shard_lease/write_all.mysql.sql: no `FORCE INDEX`
     suite.add_async_trial(&name("claim_statements_walk_the_primary_key"), async move {
         plans.walks_the_primary_key_under_a_lease().await;
     });

@@ -1,4 +1,5 @@
 //! What a locked row costs those who do not want it.
+//! Promise: a call waits a bounded time for a locked row, and only for the shards that it names
 
 use std::time::{Duration, Instant};
 
@@ -23,9 +24,15 @@ const LONG: Duration = Duration::from_secs(20);
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
     let (each, mark) = (place.clone(), place.clone());
+    // Guard: a locked or refused message fails no other one |
+    // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shard`, `settle_one_by_one`: ends with
+    // the first error
     suite.add_async_trial(&name("a_message_that_is_locked_fails_no_other_one"), async move {
         each.fails_alone().await;
     });
+    // Guard: a locked lease shortens only waits for itself, and only until it was free |
+    // adapters/sea-orm/src/strategy/shard_lease/owned_shards.rs: one mark for all shards, set by every lock
+    // that is met
     suite.add_async_trial(&name("who_has_met_a_locked_lease_waits_again_once_it_was_free"), async move {
         mark.waits_again().await;
     });
@@ -33,6 +40,9 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
 
 /// Adds the same for SQLite, where the whole file is locked.
 pub(super) fn add_sqlite_to(suite: &mut Suite) {
+    // Guard: a wait for a locked row is not repeated |
+    // adapters/sea-orm/src/strategy/shard_lease/lease/write.rs `written_whole`: repeats it on SQLite;
+    // settle/mod.rs: `restarting` instead of `restarting_briefly`
     let name = "sqlite::shard_lease::locks::a_locked_file_is_waited_for_in_bounded_time";
     suite.add_long("latency", name, || RUNTIME.block_on(waits_for_the_file()));
 }

@@ -1,4 +1,5 @@
 //! Along which index the statements of a claim walk.
+//! Promise: a claim's statements use the primary key, sort nothing, and lock at most 2 x batch + 2 rows
 
 use claimstream_sea_orm::Strategy;
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value, Values};

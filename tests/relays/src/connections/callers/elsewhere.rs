@@ -12,6 +12,16 @@ use super::setup::{Setup, depth};
 use crate::backend::SeaOrmBackend;
 
 /// Another outbox's database, cut into more shards or into as many, and one without an outbox.
+/// Guard: a transaction that another outbox began is not trusted |
+/// adapters/sea-orm/src/caller_transactions/own.rs `is_of`: true
+/// Guard: connections of callers are proven to lead to the outbox's database |
+/// adapters/sea-orm/src/database/at_home.rs `of_callers_at_home`: the next of the pool, unproven
+/// Guard: a transaction that `USE` moved to another database is not trusted |
+/// adapters/sea-orm/src/caller_transactions/own.rs `PLAIN`: with `USE`
+/// Guard: an enqueue compares the database's identity | adapters/sea-orm/src/sql/savepoint/proof.mysql.sql:
+/// no `COUNT(*) = 0`; savepoint.rs `release`: no comparison
+/// Guard: a session that remembers its proof is asked for its database |
+/// adapters/sea-orm/src/sql/savepoint/known.mysql.sql: no `DATABASE()`
 pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, backend: &SeaOrmBackend) {
     for shards in [64, setup.outbox.shards().get()] {
         let url = backend.database().await.expect("a database");
@@ -125,6 +135,8 @@ async fn moves_an_own_transaction(setup: &Setup, other: &SeaOrmOutbox, elsewhere
 }
 
 /// An outbox that was opened before the tables of its database were made again is another one than that of the new tables.
+/// Guard: a session that remembers tables of another time is proven again |
+/// adapters/sea-orm/src/sql/savepoint/known.mysql.sql: any `:made_at` is accepted
 pub(super) async fn tables_that_were_made_again_are_not_those_of_before(backend: &SeaOrmBackend) {
     let (setup, url) = Setup::at(backend).await;
     let later = "UPDATE claimstream_schema SET applied_at = applied_at + INTERVAL 1 SECOND WHERE version = 1";
@@ -161,6 +173,8 @@ fn refused(enqueued: Result<Vec<Enqueued>, StoreError>) {
 }
 
 /// Rows in shards that the outbox does not have, such as earlier versions may have left there.
+/// Guard: rows in unknown shards are counted apart | adapters/sea-orm/src/queues/observe.rs `shard_status`:
+/// with the others
 pub(super) async fn messages_in_unknown_shards_are_reported(setup: &Setup) {
     setup.outbox.enqueue_now(&[setup.message(), setup.message()]).await.expect("enqueue");
     assert_eq!(
@@ -180,6 +194,7 @@ pub(super) async fn messages_in_unknown_shards_are_reported(setup: &Setup) {
 }
 
 /// A queue whose messages have been due for long, with nothing in hand.
+/// Guard: queues that no relay reads are reported | adapters/sea-orm/src/doctor/queues.rs: no `seems_unread`
 pub(super) async fn a_queue_that_nobody_reads_is_reported(setup: &Setup) {
     let message =
         setup.message().deliver_at(Timestamp::from_micros(1_600_000_000_000_000).expect("a moment"));

@@ -1,4 +1,5 @@
 //! A transaction that the database has ended, though the caller's handle lives on.
+//! Promise: the outbox's own commit, and a step, are refused when the transaction has ended
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,6 +24,11 @@ use sea_orm::{
 use super::setup::{Setup, depth};
 
 /// A caller has not noticed a deadlock in a statement of its own, and commits.
+/// Guard: an enqueue proves that its transaction is open |
+/// adapters/sea-orm/src/caller_transactions/savepoint.rs: `SAVEPOINT` alone, on SQLite without `BEGIN` before
+/// it
+/// Guard: MariaDB 10.5 is asked whether it is in a transaction |
+/// adapters/sea-orm/src/sql/savepoint/proof.mysql.sql: no `@@in_transaction`; the same in known.mysql.sql
 pub(super) async fn an_enqueue_after_a_swallowed_deadlock_is_refused(setup: &Setup) {
     let tables = Tables::make(setup).await;
     let tx = setup.outbox.begin().await.expect("begin");
@@ -70,6 +76,8 @@ pub(super) async fn an_enqueue_long_after_a_swallowed_deadlock_is_refused(setup:
 }
 
 /// The deadlock is the enqueue's own: it says that the transaction is gone, and the call cannot be repeated on the handle.
+/// Guard: a failure that ended the transaction is reported as such |
+/// adapters/sea-orm/src/caller_transactions/savepoint.rs `undo`: the error as it is
 pub(super) async fn an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone(setup: &Setup) {
     let tables = Tables::make(setup).await;
     let unique = || setup.message().unique_by(DedupKey::new("order-1").expect("a key"));
@@ -96,6 +104,8 @@ pub(super) async fn an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_
 }
 
 /// A deadlock after the last enqueue: the message is gone with the transaction, and the commit says so.
+/// Guard: a commit proves the transaction | adapters/sea-orm/src/caller_transactions/commit.rs: `tx.commit()`
+/// alone
 pub(super) async fn a_commit_after_a_swallowed_deadlock_is_refused(setup: &Setup) {
     let tables = Tables::make(setup).await;
     let tx = setup.outbox.begin().await.expect("begin");
@@ -119,6 +129,8 @@ pub(super) async fn a_commit_after_a_swallowed_deadlock_is_refused(setup: &Setup
 }
 
 /// A step that is noted after a deadlock would be taken for good, without what came before it.
+/// Guard: a step proves the transaction | adapters/sea-orm/src/outbox/steps.rs: no `within`; the same in
+/// sagas.rs
 pub(super) async fn a_step_after_a_swallowed_deadlock_is_refused(setup: &Setup) {
     let (outbox, tables) = (&setup.outbox, Tables::make(setup).await);
     let key = |step| StepKey::new("deadlocks", "7", step).expect("a key");
@@ -162,6 +174,8 @@ pub(super) async fn an_enqueue_after_an_implicit_commit_is_refused(setup: &Setup
 }
 
 /// With autocommit off the next transaction begins by itself, and nothing tells it from the one that ended.
+/// Guard: a session with autocommit off is refused | adapters/sea-orm/src/sql/savepoint/proof.mysql.sql: no
+/// `@@autocommit = 0`; the same in known.mysql.sql
 pub(super) async fn a_connection_without_autocommit_is_refused(setup: &Setup) {
     let mut connection = setup.plain.get_mysql_connection_pool().acquire().await.expect("a connection");
     send(&mut connection, "SET autocommit = 0").await.expect("a setting");
@@ -190,6 +204,8 @@ pub(super) async fn an_enqueue_takes_as_many_round_trips_as_its_statements(setup
 }
 
 /// A caller that enqueues first and reads later sees what others have committed between.
+/// Guard: the identity is read with a lock | adapters/sea-orm/src/sql/savepoint/proof.mysql.sql: no
+/// `LOCK IN SHARE MODE`
 pub(super) async fn an_enqueue_does_not_begin_the_callers_snapshot(setup: &Setup) {
     Tables::make(setup).await;
     let repeatable = Some(IsolationLevel::RepeatableRead);

@@ -1,4 +1,6 @@
 //! A pool that a service has and hands in.
+//! Promise: a pool that the service passes in serves its callers; one on which messages could be lost is
+//! refused
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! What callers do with connections of their own: a message is stored whole or not at all.
+//! Promise: a message is stored whole or not at all on a caller's connection; an enqueue is refused when its
+//! transaction has ended or is on another database, and costs no round trip after the first on a connection
 
 mod elsewhere;
 mod ended;

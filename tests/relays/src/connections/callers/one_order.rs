@@ -12,6 +12,8 @@ use crate::fixture::mail_to;
 use claimstream_testbed::statement_waits;
 
 /// Two calls with the same keys in orders of their own would wait for each other, and one would lose its whole transaction.
+/// Guard: dedup keys are reserved in one order | adapters/sea-orm/src/enqueue/rows.rs `dedup_rows`: in the
+/// caller's
 pub(super) async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
     let unique = |key: &str| setup.message().unique_by(DedupKey::new(key).expect("a key"));
     let (a, b) = (unique("a"), unique("b"));
@@ -25,6 +27,8 @@ pub(super) async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
 }
 
 /// The call names the second request before the first, which somebody else holds. While it waits, the second is free.
+/// Guard: requests are submitted in one order | adapters/sea-orm/src/notifications/requests.rs `submit`: in
+/// the caller's
 pub(super) async fn a_submission_that_waits_has_taken_nothing_that_comes_after(setup: &Setup) {
     let mut requests = [0, 1].map(|n| mail_to(RecipientReference::User { user: format!("user-{n}") }));
     requests.sort_by_key(|request| request.id);

@@ -15,6 +15,8 @@ use crate::fixture::Wire;
 use claimstream_testbed::statement_waits;
 
 /// What was written in it exists exactly if it was committed.
+/// Guard: only an ended transaction returns its connection as clean |
+/// adapters/sea-orm/src/caller_transactions/own.rs `drop`: `is_open` ignored
 pub(super) async fn an_own_transaction_is_kept_whole_or_not_at_all(setup: &Setup) {
     Tables::make(setup).await;
     for (order, end) in [(1, End::Commit), (2, End::RollBack), (3, End::Drop)] {
@@ -77,6 +79,8 @@ pub(super) async fn an_own_transaction_that_has_ended_is_refused(setup: &Setup) 
 
 /// The caller has gone on writing after a deadlock: even MariaDB 10.5, which takes that for the next transaction, refuses what
 /// follows, because the savepoint was of the first one.
+/// Guard: a refused statement is followed by a proof | adapters/sea-orm/src/caller_transactions/own.rs
+/// `keep`: no `is_strange`; fails on MariaDB 10.5
 pub(super) async fn an_own_transaction_is_refused_long_after_a_deadlock(setup: &Setup) {
     let tables = Tables::make(setup).await;
     let tx = setup.outbox.begin_own().await.expect("begin");
@@ -101,6 +105,10 @@ pub(super) async fn statements_at_once_wait_in_an_own_transaction(setup: &Setup)
 
 /// A statement that was cut short took the connection along; a call that was dropped between two of its statements may have
 /// written one of them.
+/// Guard: a commit on a lost connection is reported as not committed |
+/// adapters/sea-orm/src/caller_transactions/own.rs `commit`: does not look
+/// Guard: a transaction with a call that was dropped half way is not committed |
+/// adapters/sea-orm/src/caller_transactions/own.rs `commit`: `calls` ignored
 pub(super) async fn an_own_transaction_that_was_cut_short_is_not_committed(setup: &Setup) {
     Tables::make(setup).await;
     let tx = setup.outbox.begin_own().await.expect("begin");
@@ -135,6 +143,8 @@ pub(super) async fn a_clean_connection_on_a_dead_link_leaves_the_pool(url: &str)
 }
 
 /// What a caller has done to a connection does not come to the next one.
+/// Guard: statements that may change a session are recognised |
+/// adapters/sea-orm/src/caller_transactions/own.rs `leaves_the_session`: true for every text
 pub(super) async fn a_strange_own_transaction_returns_no_strange_connection(setup: &Setup) {
     Tables::make(setup).await;
     let stranges = ["SET autocommit = 0", "SAVEPOINT caller", "COMMIT; BEGIN", "COMMIT; SET autocommit = 0"];

@@ -1,4 +1,6 @@
 //! A call that failed, and something that is in the way of taking its writes back.
+//! Promise: a failed call on a caller's connection is rolled back although the first attempt to do so is
+//! refused, or its error says that the transaction is rolled back
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +17,8 @@ use super::{
 };
 
 /// The call fails, and what takes its writes back meets the end of the transaction, as where another node's commit comes at that moment.
+/// Guard: a deadlock during a rollback to a savepoint ends the transaction |
+/// adapters/sea-orm/src/caller_transactions/savepoint.rs `has_ended`: no `DEADLOCK`; `undo`: one try
 pub(super) async fn a_transaction_that_ends_before_a_failed_call_is_undone_is_said_to_be_gone(setup: &Setup) {
     let broken = Broken::make(setup).await;
     let tx = setup.plain.begin().await.expect("begin");
@@ -31,6 +35,8 @@ pub(super) async fn a_transaction_that_ends_before_a_failed_call_is_undone_is_sa
 }
 
 /// The call fails, and the statement that takes its writes back is killed: the caller may commit, and nothing of the call is there.
+/// Guard: a rollback to a savepoint that was refused is tried again |
+/// adapters/sea-orm/src/caller_transactions/savepoint.rs `undo`: any refusal ends it
 pub(super) async fn a_failed_call_whose_undoing_is_killed_has_written_nothing(setup: &Setup) {
     let broken = Broken::make(setup).await;
     let tx = setup.plain.begin().await.expect("begin");

@@ -1,4 +1,5 @@
 //! Every format in which a server writes its log: rows or statements, whole or minimal, plain or compressed.
+//! Promise: the binary log wakes relays in each of its formats
 
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ const FORMATS: [(&str, &[&str]); 5] = [
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
     let shared = Arc::clone(logging);
+    // Guard: a logged claim wakes no relay | adapters/binlog/src/statement.rs `may_enqueue`: every statement
+    // that names the table
     suite.add_async_trial(&name("a_commit_is_heard_in_every_format_of_the_log"), async move {
         in_every_format(&Site::readable(&shared.url().await).await).await;
     });

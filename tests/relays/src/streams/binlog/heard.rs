@@ -1,4 +1,6 @@
 //! Which commits are heard, by whom, and how soon.
+//! Promise: the binary log wakes the relays of a queue for each commit that makes a message due there, by any
+//! writer, and for nothing else
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,6 +21,10 @@ use crate::{
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
     let [queues, waits, handled, timed] = [(); 4].map(|()| Arc::clone(logging));
+    // Guard: an event of the binary log is followed by a second claim | adapters/binlog/src/tail.rs `read`:
+    // nothing is added to it
+    // Guard: a row of the log wakes its queue alone | adapters/binlog/src/news.rs `of`: any queue
+    // Guard: a row that is due later wakes no relay | adapters/binlog/src/news.rs `is_later`: never
     suite.add_async_trial(&name("a_commit_is_heard_on_its_queue_and_nowhere_else"), async move {
         is_heard_on_its_queue(&Site::readable(&queues.url().await).await).await;
     });

@@ -1,4 +1,6 @@
 //! Rotations, purges, connections that are killed, silent or useless, and servers that are killed.
+//! Promise: a reader of the binary log follows rotations, purges, kills, silence, restarts and take-overs,
+//! skips unreadable events, wakes all relays after a gap, and leaves no connection open
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,18 +23,27 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
     suite.add_async_trial(&name("rotations_and_purges_are_followed"), async move {
         is_followed(&Site::readable(&rotated.url().await).await).await;
     });
+    // Guard: a new connection to the log wakes all relays | adapters/binlog/src/tail.rs `opened`: nothing is
+    // new
     suite.add_async_trial(
         &name("after_a_kill_of_its_connection_everybody_looks_and_hears_again"),
         async move {
             is_heard_after_a_kill(&Site::readable(&killed.url().await).await).await;
         },
     );
+    // Guard: a silent server is left | adapters/binlog/src/tail.rs `read`: waits a thousand times as long
+    // Guard: the server sends heartbeats | adapters/binlog/src/connection.rs `events`: no heartbeats
     suite.add_long("faults", &name("a_silent_server_is_left_and_a_quiet_one_is_not"), move || {
         RUNTIME.block_on(async { is_left_if_silent(&Site::readable(&silent.url().await).await).await });
     });
+    // Guard: the position before an unreadable event is known | adapters/binlog/src/position.rs `is_stuck`:
+    // false; fails on MySQL
+    // Guard: a position from which nothing can be read is forgotten | adapters/binlog/src/tail.rs `note`: it
+    // is kept; fails on MySQL
     suite.add_long("faults", &name("an_event_that_cannot_be_read_is_skipped"), move || {
         RUNTIME.block_on(async { is_skipped(&Site::readable(&damaged.url().await).await).await });
     });
+    // Guard: the reader of the log ends with its wakeup | adapters/binlog/src/wakeup.rs `drop`: no abort
     suite.add_async_trial(&name("no_connection_outlives_its_reader"), async move {
         ends_with_its_reader(&Site::readable(&ended.url().await).await).await;
     });

@@ -1,4 +1,5 @@
 //! Users who may not read the log, and servers that write none: nobody is woken, and a sentence says what would help.
+//! Promise: where the binary log cannot be read, relays poll, and one warning names the right or the setting
 
 use std::sync::Arc;
 

@@ -36,6 +36,8 @@ pub(super) async fn s4b_every_crash_point_of_the_way_forward_ends_in_finish<D: D
     every_crash_point(&bank, UNPAID, (FINISHED, PAID)).await;
 }
 
+/// Guard: a rollback is reported in the transaction that decides it | app/steps/src/saga/row.rs `advance`: no
+/// `tell`
 pub(super) async fn s4b_every_crash_point_of_the_way_back_ends_in_fail<D: Database>(bank: Bank<D>) {
     every_crash_point(&bank, SHORT, (FAILED, SHORT)).await;
 }

@@ -22,6 +22,7 @@ pub(super) async fn s4b_message_only_1c_absent_is_started_anew<D: Database>(bank
     }
 }
 
+/// Guard: undoing a step changes its row | app/steps/src/saga/local.rs: no `advance` in `undo`
 pub(super) async fn s4b_a_roll_back_order_that_comes_first_calls_it_off<D: Database>(bank: Bank<D>) {
     for point in ["after saga Init", "after jifen_out Done", "after yue_out Done"] {
         let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);
@@ -68,6 +69,8 @@ pub(super) async fn s4b_an_order_with_another_input_drives_the_saga_with_its_own
     assert_eq!((rows(&bank, &sound, id).await, balances(&bank, &paid).await), (FINISHED, PAID));
 }
 
+/// Guard: a saga past its pivot is not rolled back | domain/src/saga/next.rs: `Committing` and `RollBack`
+/// lead to `ToRollback`
 pub(super) async fn s4b_a_stale_roll_back_order_on_committing_and_finish_changes_nothing<D: Database>(
     bank: Bank<D>,
 ) {
@@ -112,6 +115,9 @@ pub(super) async fn s4b_a_late_step_2_after_fail_is_refused<D: Database>(bank: B
     bank.settle_all(&slow).await;
 }
 
+/// Guard: a rollback goes from the last step to the first | domain/src/saga/next.rs: no `.rev()`
+/// Guard: a step that is taken after the rollback began is broken | domain/src/saga/next.rs: no arm for it
+/// Guard: a broken saga is an invariant | app/steps/src/saga/drive.rs: `Broken` is `Transient`
 pub(super) async fn s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back<D: Database>(bank: Bank<D>) {
     for (database, step) in [(3, "jifen_in"), (4, "yue_in")] {
         let (id, paid) = (fresh_saga(), payment(&bank, 1_000, 10_000).await);

@@ -39,6 +39,7 @@ pub(super) async fn s4b_jifen_short_at_step_2_debits_nothing_anywhere<D: Databas
     bank.settle_all(&saga).await;
 }
 
+/// Guard: steps after the pivot wait for `Committing` | domain/src/saga/next.rs: all steps in `Init`
 pub(super) async fn s4b_payee_database_down_for_ten_deliveries_then_finish<D: Database>(bank: Bank<D>) {
     let (id, paid, saga) = (fresh_saga(), payment(&bank, 1_000, 10_000).await, saga(&bank, &Crash::never()));
     bank.down[3].store(true, Ordering::SeqCst);
@@ -56,6 +57,8 @@ pub(super) async fn s4b_payee_database_down_for_ten_deliveries_then_finish<D: Da
     assert_eq!((rows(&bank, &saga, id).await, balances(&bank, &paid).await), (FINISHED, PAID));
 }
 
+/// Guard: a saga's row changes only from the version that was read | app/steps/src/saga/row.rs `advance`:
+/// from the row as it is now
 pub(super) async fn s4b_two_runners_with_different_views_and_a_lost_lock_one_branch_wins<D: Database>(
     bank: Bank<D>,
 ) {
@@ -93,6 +96,8 @@ pub(super) async fn s4b_two_runners_with_different_views_and_a_lost_lock_one_bra
     }
 }
 
+/// Guard: a saga is locked while it runs, which only saves work | app/steps/src/saga/list.rs: `lock` returns
+/// none
 pub(super) async fn s4b_a_lock_that_is_held_puts_off_and_one_that_is_lost_spoils_nothing<D: Database>(
     bank: Bank<D>,
 ) {

@@ -13,6 +13,8 @@ use super::{
 };
 use crate::tcc::world::{Place, World};
 
+/// Guard: a global transaction begins with a check message at its deadline | app/steps/src/tcc/coordinator.rs
+/// `record`: not enqueued
 pub(super) async fn a3_6_a_check_that_decides_while_branches_are_tried_wins<S: Place>(world: World<S>) {
     let setup = Arc::new(Setup::open(world, 10, 1).await);
     let slow = Script::default();
@@ -27,6 +29,8 @@ pub(super) async fn a3_6_a_check_that_decides_while_branches_are_tried_wins<S: P
 }
 
 /// The run has tried everything and has read that nothing is decided.
+/// Guard: a global transaction changes only from the version that was read | app/steps/src/tcc/coordinator.rs
+/// `advance`: from the row as it is now
 pub(super) async fn a3_6_a_check_that_decides_when_every_branch_is_tried_wins<S: Place>(world: World<S>) {
     let setup = Arc::new(Setup::open(world, 10, 1).await);
     let slow = Script::default();

@@ -48,6 +48,8 @@ pub(super) async fn a3_6_one_refused_try_cancels_every_branch_and_the_refused_on
     assert_eq!(setup.stocks().await, [sold(10, 0), sold(0, 0)]);
 }
 
+/// Guard: a decision is committed with the message that carries it out | app/steps/src/tcc/coordinator.rs
+/// `advance`: no messages
 pub(super) async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>(world: World<S>) {
     let setup = Setup::open(world, 10, 1).await;
     let coordinator = setup.coordinator(&Script::default());
@@ -75,6 +77,8 @@ pub(super) async fn a3_6_a_transaction_that_was_not_committed_is_not_driven<S: P
     assert_eq!(setup.states(&global.gid).await, [None, None]);
 }
 
+/// Guard: an id of a global transaction with other branches is refused | app/steps/src/tcc/coordinator.rs: no
+/// `IdTaken`
 pub(super) async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_refused<S: Place>(
     world: World<S>,
 ) {
@@ -95,6 +99,8 @@ pub(super) async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_ref
     assert!(matches!(unknown, Err(CoordinatorError::UnknownParticipant(_))), "{unknown:?}");
 }
 
+/// Guard: a participant's name is taken once | app/steps/src/tcc/participants.rs `add`: the second replaces
+/// the first
 pub(super) async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(world: World<S>) {
     let setup = Setup::open(world, 10, 1).await;
     let coordinator = setup.coordinator(&Script::default());
@@ -102,6 +108,8 @@ pub(super) async fn a3_6_a_second_participant_of_one_name_is_refused<S: Place>(w
     assert!(refused.to_string().contains(&format!("a participant {COUPON:?} already")), "{refused}");
 }
 
+/// Guard: a message is read back before anything is written | app/steps/src/tcc/trigger_message.rs `write`:
+/// no `read`
 pub(super) async fn a3_6_a_payload_that_no_message_could_carry_is_refused_before_anything_is_tried<
     S: Place,
 >(

@@ -84,6 +84,8 @@ pub(super) async fn a3_6_a_try_that_fails_is_made_again_until_the_deadline_cance
     assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
+/// Guard: a check after the decision carries the decision out | domain/src/tcc/global.rs `next_action`: it
+/// cancels
 pub(super) async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds<S: Place>(world: World<S>) {
     let setup = Setup::open(world, 10, 1).await;
     let script = Script { fails: Some((COUPON, Operation::Confirm, 30)), ..Script::default() };
@@ -102,6 +104,8 @@ pub(super) async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds
     assert_eq!(script.calls(COUPON, Operation::Cancel), 0);
 }
 
+/// Guard: a refusal after the decision raises an alarm | app/steps/src/tcc/coordinator.rs `end_all`: no
+/// message
 pub(super) async fn a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated<S: Place>(
     world: World<S>,
 ) {

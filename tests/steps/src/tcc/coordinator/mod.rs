@@ -1,4 +1,5 @@
 //! The coordinator of global transactions.
+//! Promise: all branches of a global transaction end alike, whichever process dies (A3.6)
 
 mod checks;
 mod ends;

@@ -1,3 +1,6 @@
+//! Promise: all callers that wait share one search for a server, which asks ever more rarely; a slow server
+//! is found, and an abandoned search blocks no connection
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
@@ -97,6 +100,7 @@ async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most(
     assert!((200..2 * 4 * 60 + 10).contains(&asked), "{asked} questions to two servers in a minute");
 }
 
+/// Guard: a slow server is asked with a longer limit | src/database/nodes/ask.rs: never
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwards() {
     for takes in [1_200, 3_000, 8_000].map(Duration::from_millis) {
@@ -121,6 +125,8 @@ async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwa
     }
 }
 
+/// Guard: a search that is dropped does not block connections | src/database/moves.rs `Looking::drop`: does
+/// nothing
 #[tokio::test(start_paused = true)]
 async fn a_search_that_is_given_up_keeps_no_connection_away() {
     let nodes = servers();

@@ -218,6 +218,7 @@ mod tests {
         assert_eq!((picked.taken, picked.expired), (vec![0, 1], vec![0]));
     }
 
+    /// Guard: an expired claim is counted once | `attempts` is not compared
     #[test]
     fn an_attempt_that_expired_is_counted_once() {
         let in_flight = ById::from_iter([claimed(1, 1, NOW)]);

@@ -42,6 +42,7 @@ mod tests {
         OrderingKey::new(&format!("key {n}")).expect("a key")
     }
 
+    /// Guard: a statement names few keys | `most_common`: all of them
     #[test]
     fn many_keys_are_blocked_and_few_are_named() {
         let mut waiting = WaitingKeys::default();
