@@ -1,6 +1,7 @@
 //! Every page: reached by clicks, without barriers in light and in dark, on a phone, and with a picture.
 //! Promise: axe-core finds no barrier on any page of the board, in light, in dark and on a phone; clicks
-//! reach every page, each fits a screen of 360 px, and a page reloads itself only while it is visible
+//! reach every page, each fits a screen of 360 px, and a page reloads itself only as long as its visitor
+//! wants
 
 use claimstream_browser_tests::{Site, Walk, eventually};
 

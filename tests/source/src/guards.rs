@@ -12,7 +12,7 @@ pub(super) const PAGE: Page = Page {
 Each guard was removed once, by itself, as in a mutation test: the named test failed, and the guard was put back. Other
 tests may fail too. [Models](models.md) do the same for faults of the protocols.
 
-This page is written from comments. Above a test stands `Guard:`, what the code ensures, and after `|` the file and what
+This page is written from comments. Above a test, `Guard:` names what the code ensures, and after `|` the file and what
 was changed there. `CLAIMSTREAM_GOLDEN=write cargo test -p claimstream-source-rules` writes it again.
 ",
     columns: &["guard", "changed", "test that fails"],

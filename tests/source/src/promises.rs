@@ -9,7 +9,7 @@ pub(super) const PAGE: Page = Page {
     head: "\
 # Promises and the tests that hold them
 
-What a port owes its callers stands on its trait in `ports/src/`. Its clauses are in `tests/contracts/src/conformance/`, run
+What a port owes its callers is written on its trait in `ports/src/`. Its clauses are in `tests/contracts/src/conformance/`, run
 on every store with every strategy, and their names are sentences, which this page does not repeat. [Guards](guards.md)
 shows which test fails when a guard is left out, and [Models](models.md) tries every order of events.
 

@@ -1,5 +1,5 @@
-//! Promise: the board shows idle sagas without their input and runs no script; who may change something
-//! continues a saga after a preview
+//! Promise: the board shows idle sagas without their input and runs no script; a user with the right to
+//! change continues a saga after a preview
 
 use std::{sync::Arc, time::Duration};
 

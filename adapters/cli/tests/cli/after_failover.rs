@@ -1,4 +1,4 @@
-//! Promise: `after-failover` names what it leaves, and then its exit code is 1
+//! Promise: `doctor --after-failover` names what it leaves, and then its exit code is 1
 
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 use sea_orm::ConnectionTrait;

@@ -1,4 +1,6 @@
 //! Servers whose defaults would change what statements mean: the outbox works on them as on any other.
+//!
+//! Promise: no default of a server changes what the outbox does
 
 use std::time::Duration;
 
@@ -63,6 +65,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
 }
 
+/// Guard: a session sets every variable that changes what a statement means | adapters/sea-orm/src/database/link.rs
+/// `ask_beside_the_pool`: no setup
 async fn change_nothing(server: Server) {
     let private = tokio::task::spawn_blocking(move || PrivateDatabase::start(server, ""));
     let private = private.await.expect("a server");

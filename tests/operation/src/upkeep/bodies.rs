@@ -49,6 +49,7 @@ async fn takes_what_is_finished(setup: Setup) {
     assert_eq!(left.len(), 6, "four live ones, a young one and one with a key that was free again");
 }
 
+/// Promise: a dedup key is swept whatever bytes it holds
 async fn sweeps_a_key_that_is_no_text(setup: Setup) {
     let key = |key: &str| DedupKey::new(key).expect("a key");
     let done = [setup.message().unique_by(key("foreign")), setup.message().unique_by(key("ours"))];
