@@ -154,6 +154,7 @@ impl ClaimHandle {
     /// Ends a claim that was lost while its handler was at it. The attempt is taken back if the store had been asked for more
     /// time and did not answer soon enough.
     pub(crate) async fn lose(mut self) -> Result<Settled, RelayError> {
+        self.renewal_ended().await;
         let excused = self.settler.excused(self.ticket, self.message);
         self.let_go();
         self.settler.take_back(self.ticket, excused).await;
@@ -163,14 +164,19 @@ impl ClaimHandle {
     /// Moves the end of the claim to a whole lease from now.
     pub(crate) async fn renew(&mut self) -> Result<Renewed, RelayError> {
         let Settler { setup, open_claims, queue, .. } = &*self.settler;
-        if let Some(unfinished) = open_claims.renewal_of(self.ticket) {
-            // The caller that began it gave up waiting; its outcome is known before we look again.
-            drop(unfinished.await);
-        }
+        // The caller that began it gave up waiting.
+        self.renewal_ended().await;
         if let Some(renewal) = renew(setup, open_claims, queue, Wanted::One(self.ticket)) {
             renewal.await.map_err(|source| self.error(Operation::Renew, source))?;
         }
         Ok(open_claims.receipt(self.ticket).map_or(Renewed::Superseded, Renewed::Extended))
+    }
+
+    /// Waits for the renewal that is under way, if there is one: it may replace the receipt.
+    async fn renewal_ended(&self) {
+        if let Some(renewal) = self.settler.open_claims.renewal_of(self.ticket) {
+            drop(renewal.await);
+        }
     }
 
     fn error(&self, operation: Operation, source: Arc<claimstream_ports::StoreError>) -> RelayError {

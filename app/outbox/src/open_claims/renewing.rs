@@ -83,7 +83,9 @@ impl OpenClaims {
             let Some(claim) = state.claims.get_mut(ticket) else { continue };
             match renewed {
                 Renewed::Extended(receipt) => {
-                    (claim.receipt, claim.times, claim.asked) = (receipt, times, false);
+                    (claim.receipt, claim.times) = (receipt, times);
+                    // An answer after the deadline came too late for the handler.
+                    claim.asked = claim.stage == Stage::Lost;
                 }
                 Renewed::Superseded => {
                     self.lose(claim);

@@ -38,8 +38,8 @@ impl OpenClaims {
     fn turn(&self, state: &mut State, ticket: Ticket) -> Turn {
         match state.claims.get_mut(&ticket) {
             None => Turn::Lost(None),
-            Some(claim) if claim.stage == Stage::Lost => Turn::Lost(Some(claim.receipt.clone())),
             Some(OpenClaim { renewal: Some(renewal), .. }) => Turn::After(renewal.clone()),
+            Some(claim) if claim.stage == Stage::Lost => Turn::Lost(Some(claim.receipt.clone())),
             Some(claim) => {
                 let before = mem::replace(&mut claim.stage, Stage::Settling);
                 claim.unbegun = before == Stage::Buffered;

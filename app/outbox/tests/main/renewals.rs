@@ -8,7 +8,7 @@ use claimstream_ports::mock::HandTimer;
 use futures::{FutureExt, StreamExt, channel::oneshot};
 
 use crate::{
-    play::{Answer, Bench, Play, id},
+    play::{Answer, Bench, Play, id, returned},
     slow_store::SlowStore,
 };
 
@@ -84,16 +84,25 @@ fn held(lease: Duration) -> Held {
 
 /// One with these messages.
 fn held_of(lease: Duration, numbers: &[u128]) -> Held {
+    held_until(lease, numbers, |_| Verdict::ack())
+}
+
+/// One whose handler ends with this verdict.
+fn held_until(
+    lease: Duration,
+    numbers: &[u128],
+    verdict: impl Fn(&HandTimer) -> Verdict + Clone + Send + Sync + 'static,
+) -> Held {
     let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
     let config = RelayConfig { lease: Lease::new(lease).unwrap(), ..RelayConfig::default() };
     let relay = Relay::new(Arc::new(store.clone()), timer.clone(), config);
     let (end, ended) = oneshot::channel::<()>();
-    let ended = ended.shared();
+    let (ended, handler_timer) = (ended.shared(), timer.clone());
     let handler = handler_fn(move |_| {
-        let ended = ended.clone();
+        let (ended, timer, verdict) = (ended.clone(), handler_timer.clone(), verdict.clone());
         async move {
             let _ = ended.await;
-            Verdict::ack()
+            verdict(&timer)
         }
     });
     let pipeline = relay.pipeline("orders", handler).unwrap();
@@ -247,4 +256,41 @@ fn a_renewal_without_an_answer_is_given_up_while_there_is_time_for_another() {
     end.send(()).unwrap();
     bench.pass(&timer, Duration::from_millis(50));
     assert_eq!(store.accept()[0].receipt.locator, Locator(78), "the answer that came too late is not heard");
+}
+
+/// Guard: a lost claim goes back with the receipt of the renewal under way | app/outbox/src/claim_handle.rs `lose`: no
+/// `renewal_ended`
+/// Guard: a late renewal ends no excuse | app/outbox/src/open_claims/renewing.rs `conclude_renewal`: `asked` becomes false
+#[test]
+fn a_claim_that_expires_during_its_renewal_goes_back_with_the_new_receipt() {
+    let Held { store, timer, mut bench, end: _end } = held(Duration::from_secs(30));
+    bench.pass(&timer, Duration::from_secs(29));
+    assert_eq!((store.waiting().1, store.waiting().2), (0, 2), "its second renewal is under way");
+    for _ in 0..2 {
+        store.renewed(moved);
+        bench.settle();
+    }
+    let settled = store.accept();
+    assert_eq!((returned(&settled), settled[0].receipt.locator), (vec![id(1)], Locator(78)));
+}
+
+/// Guard: a release after the deadline waits for the renewal as well | app/outbox/src/open_claims/settling.rs `turn`: a lost
+/// claim comes first
+#[test]
+fn a_release_after_the_deadline_shows_the_receipt_from_the_renewal_under_way() {
+    let release = |timer: &HandTimer| {
+        timer.advance(Duration::from_secs(2));
+        Verdict::Release
+    };
+    let Held { store, timer, mut bench, end } = held_until(Duration::from_secs(30), &[1], release);
+    bench.pass(&timer, Duration::from_secs(28));
+    end.send(()).unwrap();
+    bench.settle();
+    assert_eq!((store.waiting().1, store.waiting().2), (0, 2), "its second renewal is under way");
+    for _ in 0..2 {
+        store.renewed(moved);
+        bench.settle();
+    }
+    let settled = store.accept();
+    assert_eq!((returned(&settled), settled[0].receipt.locator), (vec![id(1)], Locator(78)));
 }
