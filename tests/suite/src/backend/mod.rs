@@ -1,5 +1,6 @@
 //! Where cases run: a store with a strategy, and what it has of what they need.
 
+mod guard;
 mod memory;
 mod redis;
 mod sea_orm;
@@ -11,9 +12,10 @@ use async_trait::async_trait;
 use claimstream_ports::StoreError;
 use claimstream_sea_orm::{Order, Strategy};
 
+pub use guard::Guard;
 pub use memory::MemoryBackend;
 pub use redis::{RedisBackend, lock_in};
-pub use sea_orm::{Guard, SeaOrmBackend};
+pub use sea_orm::SeaOrmBackend;
 
 use crate::{
     Fixture, LockFixture, NotificationFixture, Server, ServerFixture, StepFixture, TimerFixture,

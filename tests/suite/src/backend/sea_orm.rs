@@ -8,22 +8,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::LockGuarded;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
-use claimstream_ports::{DistributedLock, StoreError, StoreErrorKind};
-use claimstream_redis::RedisPlace;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, Order, SeaOrmOutbox};
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
 use super::{
-    Backend, LockBackend, NotificationBackend, RedisBackend, ServerBackend, StepBackend, Sweeper,
-    SweptFixture, TimerBackend, lock_in,
+    Backend, Guard, LockBackend, NotificationBackend, ServerBackend, StepBackend, Sweeper, SweptFixture,
+    TimerBackend, guard::Lock,
 };
 use crate::{
-    Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, Ports,
-    ScratchDatabase, ServerFixture, SetUpEvents, StepFixture, TimerFixture, TimerPorts, databases,
-    fixture::RepeatableRead, suite::Need,
+    Clock, Facts, Fixture, LockFixture, NotificationFixture, NotificationPorts, OpenPorts, ScratchDatabase,
+    ServerFixture, SetUpEvents, StepFixture, TimerFixture, TimerPorts, databases, fixture::RepeatableRead,
+    suite::Need,
 };
 
 /// A real database with a strategy, an order of keys, and a lock before its claims if there is to be one. Trials call it
@@ -41,22 +39,6 @@ pub struct SeaOrmBackend {
     has: Vec<Need>,
     shared: OnceCell<String>,
     swept: OnceCell<String>,
-}
-
-/// The lock that stands before the claims of a backend.
-#[derive(Clone, Debug)]
-pub enum Guard {
-    /// A row of the database.
-    Database,
-    /// A key in the Redis at this URL.
-    Redis(String),
-}
-
-impl Guard {
-    /// A key in the Redis at `url`.
-    pub fn redis(url: &str) -> Self {
-        Self::Redis(url.to_owned())
-    }
 }
 
 /// Where databases are made.
@@ -109,10 +91,7 @@ impl SeaOrmBackend {
 
     /// With a lock before its claims.
     pub fn behind(mut self, guard: Guard) -> Self {
-        self.called = match guard {
-            Guard::Database => "lock:db".to_owned(),
-            Guard::Redis(_) => "lock:redis".to_owned(),
-        };
+        self.called = guard.name().to_owned();
         self.guard = Some(guard);
         self
     }
@@ -168,7 +147,7 @@ impl SeaOrmBackend {
             let (url, options, lock) = (url.clone(), options.clone(), lock.clone());
             Box::pin(async move {
                 let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
-                ports_behind(&lock, &outbox)
+                lock.before(&outbox)
             })
         })
     }
@@ -187,13 +166,9 @@ impl SeaOrmBackend {
         let store = self.open(url, Some(clock.clone())).await?;
         let rival = self.open(url, Some(clock.clone())).await?;
         let facts = Facts { shards: store.shards(), payload_limit: store.payload_limit() };
-        let lock = match &self.guard {
-            None => Lock::None,
-            Some(Guard::Database) => Lock::Database,
-            Some(Guard::Redis(url)) => Lock::Redis(RedisBackend::fresh_place(url).0),
-        };
-        let ports = |outbox| ports_behind(&lock, outbox);
-        let fixture = Fixture::new(ports(&store), ports(&rival), queue, facts, Arc::new(clock.clone()));
+        let lock = self.guard.as_ref().map_or(Lock::None, Guard::lock);
+        let (ports, rival_ports) = (lock.before(&store), lock.before(&rival));
+        let fixture = Fixture::new(ports, rival_ports, queue, facts, Arc::new(clock.clone()));
         Ok((fixture.with_open_ports(self.open_ports(url, clock, lock)), store, rival))
     }
 }
@@ -303,26 +278,6 @@ impl Clock for FrozenClock {
     async fn advance(&self, by: Duration) {
         self.advance(by);
     }
-}
-
-/// What the instances of one fixture have before their claims.
-#[derive(Clone)]
-enum Lock {
-    None,
-    Database,
-    /// They meet in this place.
-    Redis(RedisPlace),
-}
-
-/// The ports of an instance, behind its lock if there is one.
-fn ports_behind(lock: &Lock, outbox: &SeaOrmOutbox) -> Ports {
-    let ports = Ports::of(outbox.clone());
-    let lock: Arc<dyn DistributedLock> = match lock {
-        Lock::None => return ports,
-        Lock::Database => Arc::new(outbox.clone()),
-        Lock::Redis(place) => Arc::new(lock_in(place.clone())),
-    };
-    Ports { claiming: Arc::new(LockGuarded::new(ports.claiming.clone(), lock)), ..ports }
 }
 
 fn ports(store: SeaOrmOutbox) -> NotificationPorts {
