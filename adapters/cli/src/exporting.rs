@@ -1,6 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+#[cfg(feature = "http")]
 use claimstream_http::Service;
 use claimstream_opentelemetry::{CallSpans, MeterTelemetry, TracedBatchHandler};
 use claimstream_ports::{BatchHandler, Telemetry, within};
@@ -23,7 +24,7 @@ use opentelemetry_sdk::{
 };
 use tokio::{runtime::Handle, task::spawn_blocking};
 
-use crate::{config::Otlp, failure::Failure, traced_requests::traced};
+use crate::{config::Otlp, failure::Failure};
 
 /// Sends spans and metrics to a collector, in the background. What the collector does not take is lost; nothing waits for it.
 pub(crate) struct Exporting {
@@ -81,8 +82,9 @@ impl Exporting {
     }
 
     /// A service whose requests have spans.
+    #[cfg(feature = "http")]
     pub(crate) fn of_service(&self, service: Service) -> Service {
-        service.within(traced)
+        service.within(crate::traced_requests::traced)
     }
 
     /// A handler whose messages have spans, if spans are sent anywhere. The sampler of the process is based on parents.

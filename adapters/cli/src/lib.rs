@@ -47,15 +47,19 @@ mod one_relay;
 mod open;
 mod open_databases;
 mod operator_name;
+#[cfg(feature = "http")]
 mod outbox_intake;
 mod paging;
 mod pause_arguments;
 mod pipeline_task;
+#[cfg(feature = "http")]
 mod probing;
 mod progress;
 mod provider;
 mod publish_relay;
+#[cfg(feature = "http")]
 mod readiness;
+#[cfg(feature = "http")]
 mod receipt_providers;
 #[cfg(feature = "redis")]
 mod redis;
@@ -66,25 +70,34 @@ mod run_arguments;
 mod schema_arguments;
 #[cfg(feature = "board")]
 mod self_check;
+#[cfg(feature = "http")]
 mod served_requests;
 mod setting_flags;
+#[cfg(feature = "http")]
+mod several_readiness;
 mod shard_place;
+#[cfg(feature = "http")]
+mod source_check;
+mod stopping;
 mod suppression_arguments;
 mod table;
 mod tally;
 mod template_arguments;
+#[cfg(feature = "http")]
 mod template_desk;
 mod template_folder;
 mod template_source;
 mod told_again;
-#[cfg(feature = "otlp")]
+#[cfg(all(feature = "http", feature = "otlp"))]
 mod traced_requests;
 mod unpublished;
 mod wakeups;
 #[cfg(not(feature = "binlog"))]
 mod without_binlog;
-#[cfg(not(feature = "board"))]
+#[cfg(all(feature = "http", not(feature = "board")))]
 mod without_board;
+#[cfg(not(feature = "http"))]
+mod without_http;
 #[cfg(not(feature = "otlp"))]
 mod without_otlp;
 #[cfg(not(feature = "redis"))]
@@ -100,8 +113,10 @@ use self::{arguments::Arguments, failure::Failure, setting_flags::SettingFlags};
 // What was not built is replaced by what refuses it.
 #[cfg(not(feature = "binlog"))]
 use self::without_binlog as binlog;
-#[cfg(not(feature = "board"))]
+#[cfg(all(feature = "http", not(feature = "board")))]
 use self::without_board as board_server;
+#[cfg(not(feature = "http"))]
+use self::without_http as probing;
 #[cfg(not(feature = "otlp"))]
 use self::without_otlp as exporting;
 #[cfg(not(feature = "redis"))]

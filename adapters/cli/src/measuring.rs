@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
 use claimstream_http::Service;
 use claimstream_metrics::DatabaseLabel;
 use claimstream_ports::Telemetry;
@@ -11,7 +12,6 @@ use crate::{
     exporting::Exporting,
     failure::Failure,
     probing::{Counting, Probing},
-    served_requests::counted,
 };
 
 /// What measures a process that delivers or serves: its probes, and the collector that it sends to.
@@ -19,7 +19,6 @@ pub(crate) struct Measuring {
     pub(crate) probing: Option<Probing>,
     counting: Option<Counting>,
     exporting: Option<Exporting>,
-    timer: TokioTimer,
 }
 
 impl Measuring {
@@ -28,7 +27,7 @@ impl Measuring {
         let exporting = Exporting::start(&config.otlp, timer)?;
         let probing = Probing::start(config, timer).await?;
         let counting = probing.as_ref().map(|probing| probing.counting(DatabaseLabel::default()));
-        Ok(Self { probing, counting, exporting, timer })
+        Ok(Self { probing, counting, exporting })
     }
 
     /// What relays and stores are to be measured by; `None` if nothing measures.
@@ -39,7 +38,7 @@ impl Measuring {
     /// The same for one of several databases. A collector is sent no label of it.
     pub(crate) fn telemetry_in(&self, database: &DatabaseLabel) -> Option<Arc<dyn Telemetry>> {
         let mut all: Vec<Arc<dyn Telemetry>> = Vec::new();
-        all.extend(self.counting.as_ref().map(|_| Probing::telemetry(database.clone())));
+        all.extend(self.counting.as_ref().map(|counting| counting.telemetry(database.clone())));
         all.extend(self.exporting.iter().flat_map(Exporting::telemetry));
         match all.len() {
             0 | 1 => all.pop(),
@@ -64,9 +63,9 @@ impl Measuring {
     }
 
     /// A service whose requests are measured.
-    pub(crate) fn of_service(&self, service: Service) -> Service {
-        let timer = self.timer;
-        let counted = move |router| counted(router, timer);
+    #[cfg(feature = "http")]
+    pub(crate) fn of_service(&self, service: Service, timer: TokioTimer) -> Service {
+        let counted = move |router| crate::served_requests::counted(router, timer);
         let service = if self.counting.is_some() { service.within(counted) } else { service };
         match &self.exporting {
             Some(exporting) => exporting.of_service(service),

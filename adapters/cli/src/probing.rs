@@ -1,6 +1,5 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use claimstream::PipelineMonitor;
 use claimstream_http::{Probes, Server};
 use claimstream_metrics::{
     DatabaseLabel, MetricsTelemetry, PipelineHealth, QueueGauges, SECONDS_BUCKETS, begin_at_zero, describe,
@@ -15,8 +14,10 @@ use tokio::sync::Mutex;
 use crate::{
     config::Config,
     failure::Failure,
-    open_databases::{OpenDatabases, SeveralReadiness},
-    readiness::{ProcessReadiness, Stopping},
+    open_databases::{Monitors, OpenDatabases},
+    readiness::ProcessReadiness,
+    several_readiness::SeveralReadiness,
+    stopping::Stopping,
 };
 
 /// The probes of a process that delivers: they say whether it is ready, and show what it has measured.
@@ -49,23 +50,13 @@ impl Probing {
         Ok(Some(Self { server, exporter, count_every, silence, timer }))
     }
 
-    /// What the outbox and its relays are to be measured by.
-    pub(crate) fn telemetry(database: DatabaseLabel) -> Arc<dyn Telemetry> {
-        Arc::new(MetricsTelemetry::in_database(database))
-    }
-
     /// What the probes ask about: the database, its pipelines with the names of their queues, and whether the process stops.
-    pub(crate) fn readiness(
-        &self,
-        outbox: &SeaOrmOutbox,
-        pipelines: Vec<(String, PipelineMonitor)>,
-        stopping: &Stopping,
-    ) -> ProcessReadiness {
+    fn readiness(&self, outbox: &SeaOrmOutbox, pipelines: Monitors, stopping: Stopping) -> ProcessReadiness {
         ProcessReadiness {
             requests: Arc::new(outbox.clone()),
             pipelines,
             silence: self.silence,
-            stopping: stopping.clone(),
+            stopping,
             timer: self.timer,
             looked: Mutex::default(),
         }
@@ -89,8 +80,14 @@ impl Probing {
     }
 
     /// Serves the probes and counts the queues, for as long as it is polled.
-    pub(crate) async fn run(self, readiness: ProcessReadiness, outbox: &SeaOrmOutbox) -> Infallible {
-        let (exporter, readiness) = (self.exporter.clone(), Arc::new(readiness));
+    pub(crate) async fn run(
+        self,
+        outbox: SeaOrmOutbox,
+        pipelines: Monitors,
+        stopping: Stopping,
+    ) -> Infallible {
+        let readiness = Arc::new(self.readiness(&outbox, pipelines, stopping));
+        let exporter = self.exporter.clone();
         let pipelines = Arc::clone(&readiness);
         pipelines.faults().for_each(|(queue, _)| begin_at_zero(queue));
         let probes = Probes::new(readiness, move || {
@@ -99,7 +96,7 @@ impl Probing {
         });
         let counting = self.counting(DatabaseLabel::default());
         let serving = self.server.run_probes(probes);
-        tokio::join!(serving, counting.run(outbox)).0
+        tokio::join!(serving, counting.run(&outbox)).0
     }
 }
 
@@ -121,6 +118,11 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
+    /// What the outbox and its relays are to be measured by.
+    pub(crate) fn telemetry(&self, database: DatabaseLabel) -> Arc<dyn Telemetry> {
+        Arc::new(MetricsTelemetry::in_database(database))
+    }
+
     /// The same for one of several databases.
     pub(crate) fn of(&self, database: DatabaseLabel) -> Self {
         Self { database, ..self.clone() }

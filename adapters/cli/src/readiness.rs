@@ -1,10 +1,4 @@
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream::{PipelineMonitor, PipelineState};
@@ -13,6 +7,8 @@ use claimstream_ports::{Timer, notification::RequestRepository, within};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Mutex;
 use uuid::Uuid;
+
+use crate::stopping::Stopping;
 
 /// Whether a process that delivers is ready: its database answers, its pipelines work, and it does not stop.
 pub(crate) struct ProcessReadiness {
@@ -25,21 +21,6 @@ pub(crate) struct ProcessReadiness {
     pub(crate) timer: TokioTimer,
     /// By the timer.
     pub(crate) looked: Mutex<Option<(Duration, bool)>>,
-}
-
-/// Whether the process was told to stop; clones show the same.
-#[derive(Clone, Default)]
-pub(crate) struct Stopping(Arc<AtomicBool>);
-
-impl Stopping {
-    pub(crate) fn has_begun(&self) -> bool {
-        self.0.load(Relaxed)
-    }
-
-    /// From now on the process is not ready.
-    pub(crate) fn begin(&self) {
-        self.0.store(true, Relaxed);
-    }
 }
 
 impl ProcessReadiness {

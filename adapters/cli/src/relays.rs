@@ -73,6 +73,7 @@ impl Relays {
     }
 
     /// Wakes the relay on this database by what the process writes there.
+    #[cfg(feature = "http")]
     pub(crate) fn woken_by(self, database: DatabaseName, wakeups: Arc<Wakeups>) -> Self {
         Self { written: Some((database, wakeups)), ..self }
     }

@@ -1,11 +1,7 @@
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use claimstream_channels::{HttpTemplates, HttpTemplatesConfig};
-use claimstream_domain::notification::{NotificationRequest, TemplateFault};
-use claimstream_http::TemplateCheck;
-use claimstream_notifications::{CachedTemplates, CompiledTemplates, TemplateSource};
-use claimstream_ports::StoreError;
+use claimstream_notifications::{CachedTemplates, TemplateSource};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
@@ -38,14 +34,4 @@ fn over_http(config: &Config) -> Result<HttpTemplates, ConfigError> {
     let token = token.map(|token| claimstream_channels::Secret::new(token.reveal()));
     let config = HttpTemplatesConfig { token, timeout: settings.timeout, ..HttpTemplatesConfig::new(url) };
     HttpTemplates::new(config).map_err(|e| refused("url", e.to_string()))
-}
-
-/// Checks requests against the templates of a source.
-pub(crate) struct SourceCheck(pub(crate) CompiledTemplates);
-
-#[async_trait]
-impl TemplateCheck for SourceCheck {
-    async fn fault(&self, request: &NotificationRequest) -> Result<Option<TemplateFault>, StoreError> {
-        self.0.fault(request).await
-    }
 }

@@ -34,6 +34,7 @@ impl Wakeups {
     }
 
     /// Those of a process that only writes, and reads no log.
+    #[cfg(feature = "http")]
     pub(crate) fn of_writer(config: &Config) -> Self {
         Self::on(Arc::new(LocalWakeup::new()), config)
     }
@@ -44,6 +45,7 @@ impl Wakeups {
     }
 
     /// Wakes the relays of all processes, without waiting for Redis.
+    #[cfg(feature = "http")]
     pub(crate) async fn announce(&self, queue: &QueueName) {
         // It cannot fail, and a wakeup may be lost.
         let _ = self.local.wake(queue).await;

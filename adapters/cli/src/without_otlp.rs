@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
 use claimstream_http::Service;
 use claimstream_ports::{BatchHandler, Telemetry};
 use claimstream_tokio::TokioTimer;
@@ -22,6 +23,7 @@ impl Exporting {
         match *self {}
     }
 
+    #[cfg(feature = "http")]
     pub(crate) fn of_service(&self, _: Service) -> Service {
         match *self {}
     }

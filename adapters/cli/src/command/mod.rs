@@ -9,6 +9,7 @@ mod bench;
 mod config;
 mod dead;
 mod dead_change;
+#[cfg(feature = "http")]
 mod delivery;
 pub(crate) mod doctor;
 pub(crate) mod doctor_publishing;
@@ -34,6 +35,7 @@ mod sagas;
 mod schema;
 mod schema_extra;
 mod schema_plan;
+#[cfg(feature = "http")]
 mod serve;
 mod several;
 mod shell;
@@ -135,7 +137,12 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Directory(command) => people::run(command, config, out).await,
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { publish, until_empty } => relay::run(publish, until_empty, loaded, timer).await,
+        #[cfg(feature = "http")]
         Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config, timer).await,
+        #[cfg(not(feature = "http"))]
+        Command::Serve { .. } => {
+            Err(Failure::Refused(crate::not_built::not_built("the HTTP service", "http")))
+        }
         Command::Healthcheck { json } => healthcheck::run(json, config, timer, out).await,
         Command::Status { watch, json } => status::run(watch, json, config, timer, out).await,
         Command::Pause(asked) => pause::pause(asked, config, timer, out).await,

@@ -16,8 +16,8 @@ use crate::{
     notification_relay::Surroundings,
     one_relay::Until,
     probing::Probing,
-    readiness::Stopping,
     relay_log::announce,
+    stopping::Stopping,
     tally::Tally,
     told_again::told_again,
     work::Purpose,
@@ -93,7 +93,8 @@ pub(super) fn probes(
     pipelines: Vec<(String, PipelineMonitor)>,
     stopping: &Stopping,
 ) -> BoxFuture<'static, Infallible> {
-    let Some(probing) = probing else { return pending().boxed() };
-    let (readiness, outbox) = (probing.readiness(outbox, pipelines, stopping), outbox.clone());
-    async move { probing.run(readiness, &outbox).await }.boxed()
+    match probing {
+        Some(probing) => probing.run(outbox.clone(), pipelines, stopping.clone()).boxed(),
+        None => pending().boxed(),
+    }
 }

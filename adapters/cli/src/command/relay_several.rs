@@ -11,8 +11,8 @@ use crate::{
     measuring::Measuring,
     one_relay::Until,
     open_databases::OpenDatabases,
-    readiness::Stopping,
     relays::Relays,
+    stopping::Stopping,
     told_again::told_again,
     work::Purpose,
 };

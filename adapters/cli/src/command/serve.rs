@@ -15,11 +15,11 @@ use crate::{
     failure::Failure,
     measuring::Measuring,
     outbox_intake::OutboxIntake,
-    readiness::Stopping,
     receipt_providers::receipt_providers,
+    source_check::SourceCheck,
+    stopping::Stopping,
     template_desk::EditorDesk,
     template_source,
-    template_source::SourceCheck,
     told_again::told_again,
     wakeups::Wakeups,
 };
@@ -63,7 +63,7 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
         Some(tokens) => Service::new(stores, Arc::new(timer), tokens.clone(), limits),
         None => Service::without_tokens(stores, Arc::new(timer), limits),
     };
-    let service = measuring.of_service(service.with_receipts(receipts));
+    let service = measuring.of_service(service.with_receipts(receipts), timer);
     let probes = delivery.probes(&mut measuring, &outbox, &stopping);
     let service = match links {
         Some(keys) => service.with_unsubscribe_links(keys),

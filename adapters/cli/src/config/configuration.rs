@@ -103,7 +103,7 @@ impl Config {
         found.extend(self.serve.contradictions());
         found.extend(self.databases.contradiction_of_intake(self.serve.database.as_deref()));
         found.extend(self.board.contradiction());
-        found.extend(self.probes.contradiction());
+        found.extend(self.probes.contradictions());
         found.extend(self.otlp.contradictions());
         found
     }

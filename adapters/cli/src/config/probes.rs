@@ -1,6 +1,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use super::{contradiction::Contradiction, setting::Setting};
+use crate::not_built::not_built;
 
 /// Where a process that delivers shows whether it is ready, and what it has measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,12 +19,16 @@ impl Probes {
         visit("probes.count_every", &mut self.count_every);
     }
 
-    pub(super) fn contradiction(&self) -> Option<Contradiction> {
-        let least = Duration::from_secs(1);
-        let often = self.count_every < least;
-        often.then(|| {
-            ("probes.count_every".into(), "count at most once a second; set it to 1s or longer".into())
-        })
+    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        if self.listen.is_some() && !cfg!(feature = "http") {
+            found.push(("probes.listen".into(), not_built("probes and metrics over HTTP", "http")));
+        }
+        if self.count_every < Duration::from_secs(1) {
+            let why = "count at most once a second; set it to 1s or longer";
+            found.push(("probes.count_every".into(), why.into()));
+        }
+        found
     }
 }
 

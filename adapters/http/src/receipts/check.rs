@@ -1,9 +1,9 @@
 use std::{fmt, time::Duration};
 
-use axum::http::{HeaderMap, HeaderName};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use claimstream_domain::Invalid;
 use hmac::{Hmac, KeyInit, Mac};
+use http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

@@ -4,7 +4,9 @@ mod check;
 mod kinds;
 mod mapping;
 mod providers;
+#[cfg(feature = "server")]
 mod receiving;
+#[cfg(feature = "server")]
 mod waiting;
 
 pub use check::{ReceiptCheck, SharedSecret};
@@ -12,5 +14,7 @@ pub use kinds::ReceiptKinds;
 pub use mapping::ReceiptMapping;
 pub use providers::ReceiptProviders;
 
+#[cfg(feature = "server")]
 pub(crate) use mapping::Mapped;
+#[cfg(feature = "server")]
 pub(crate) use receiving::Receiving;
