@@ -2,7 +2,7 @@ use std::{fmt, path::PathBuf};
 
 use claimstream_sea_orm::ServerAddresses;
 use percent_encoding::percent_decode_str;
-use url::Url;
+use url::{Position, Url, form_urlencoded};
 
 use super::{
     secret::Secret,
@@ -127,12 +127,13 @@ impl Servers {
 
 /// The URL of the first server with the addresses of all.
 fn whole(first: &Url, several: &[String]) -> String {
-    let Some(alone) = several.first() else { return first.as_str().to_owned() };
-    // The first address stands behind the password, in which no such sign is left.
-    let behind = first.as_str().find('@').map_or("mysql://".len(), |at| at + 1);
-    let (before, after) = first.as_str().split_at(behind);
-    let after = after.strip_prefix(alone.as_str()).unwrap_or(after);
-    format!("{before}{}{after}", several.join(","))
+    match several {
+        [] => first.as_str().to_owned(),
+        several => {
+            let (before, after) = (&first[..Position::BeforeHost], &first[Position::AfterPort..]);
+            format!("{before}{}{after}", several.join(","))
+        }
+    }
 }
 
 const FORMS: &str = "write mysql://user:password@host:3306/database, mysql://user@host1,host2/database, mariadb://... or sqlite://file.db";
@@ -205,19 +206,24 @@ fn redacted(url: &Url, several: &[String]) -> String {
     let user =
         if url.username().is_empty() { String::new() } else { format!("{}{password}@", url.username()) };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    let parameters: Vec<String> = url
-        .query_pairs()
-        .map(|(name, value)| match OPEN_PARAMETERS.contains(&&*name) {
-            true => format!("{name}={value}"),
-            false => format!("{name}=***"),
-        })
-        .collect();
+    let parameters: Vec<String> =
+        url.query().unwrap_or_default().split('&').filter(|one| !one.is_empty()).map(shown).collect();
     let parameters = if parameters.is_empty() { String::new() } else { format!("?{}", parameters.join("&")) };
     let host = match several {
         [] => format!("{}{port}", url.host_str().unwrap_or_default()),
         several => several.join(","),
     };
     format!("{}://{user}{host}{}{parameters}", url.scheme(), url.path())
+}
+
+/// A parameter of a URL as it was written, without a value that may be secret.
+fn shown(parameter: &str) -> String {
+    let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let mut read = form_urlencoded::parse(name.as_bytes());
+    match read.next().is_some_and(|(name, _)| OPEN_PARAMETERS.contains(&&*name)) {
+        true => parameter.to_owned(),
+        false => format!("{name}=***"),
+    }
 }
 
 #[cfg(test)]
@@ -230,7 +236,9 @@ mod tests {
         assert_eq!(url.to_string(), "mysql://app:***@db:3307/shop?ssl-mode=REQUIRED&x=***");
         assert_eq!(format!("{url:?}"), url.to_string());
         assert!(url.reveal().starts_with("mysql://app:hunter2@"));
-        assert_eq!(DatabaseUrl::new("mysql://db/shop").unwrap().to_string(), "mysql://db/shop");
+        for url in ["mysql://db/shop", "mysql://db/shop?charset=%26x%3D%23&socket=%2Ftmp%2Fs"] {
+            assert_eq!(DatabaseUrl::new(url).unwrap().to_string(), url);
+        }
     }
 
     #[test]
@@ -253,7 +261,11 @@ mod tests {
         let with =
             DatabaseUrl::new("mysql://app@db1,db2/shop").unwrap().with_password(&Secret::new("a@b/c,d"));
         assert_eq!(with.unwrap().reveal(), "mysql://app:a%40b%2Fc,d@db1,db2/shop");
-        assert_eq!(DatabaseUrl::new("mysql://db1,db2/shop").unwrap().reveal(), "mysql://db1,db2/shop");
+        for url in
+            ["mysql://db1,db2/shop", "mysql://app:a@[0::1]:3306,db2/shop", "mysql://app@db1:03306,db2/shop"]
+        {
+            assert_eq!(DatabaseUrl::new(url).unwrap().reveal(), url);
+        }
         let why = DatabaseUrl::new("mysql://app:hunter2@db1,db1/shop").unwrap_err();
         assert!(why.contains("twice") && !why.contains("hunter2"), "{why}");
     }
