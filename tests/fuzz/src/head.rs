@@ -39,7 +39,7 @@ pub(crate) fn text(data: &[u8]) -> Option<&str> {
 }
 
 /// Whether a URL has the password `hunter2` in its place and nowhere else, so that it may be shown nowhere.
-#[cfg(feature = "brokers")]
+#[cfg(any(feature = "brokers", feature = "configuration"))]
 pub(crate) fn is_secret(url: &str) -> bool {
     let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
     url.matches("hunter2").count() == 1 && authority.is_some_and(|it| it.contains(":hunter2@"))

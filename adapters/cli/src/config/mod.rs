@@ -26,6 +26,7 @@ mod log;
 mod notifications;
 mod otlp;
 mod people;
+mod printed;
 mod probes;
 mod provider_list;
 mod publishing;

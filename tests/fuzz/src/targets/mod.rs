@@ -1,6 +1,8 @@
 mod binlog;
 #[cfg(feature = "brokers")]
 mod brokers;
+#[cfg(feature = "configuration")]
+mod configuration;
 mod headers;
 #[cfg(feature = "http")]
 mod http;
@@ -21,6 +23,10 @@ pub const TARGETS: &[Target] = &[
     brokers::NATS,
     #[cfg(feature = "brokers")]
     brokers::REDIS_STREAMS,
+    #[cfg(feature = "configuration")]
+    configuration::FILE,
+    #[cfg(feature = "configuration")]
+    configuration::DATABASE_URL,
     headers::TRACE_CONTEXT,
     headers::CLOUD_EVENT,
     headers::ROUTE_TEMPLATE,
