@@ -24,7 +24,7 @@ impl Journal {
         self.state().accepted.iter().filter(|(_, claim)| claim.instance() == instance).count() as u64
     }
 
-    /// The claim by which a message is tried again, if that is because its handler said so.
+    /// The claim by which a message is tried again, if its handler asked for that.
     pub(crate) fn failed(&self, id: MessageId) -> Option<ClaimId> {
         let state = self.state();
         let claim = state.messages.get(&id)?.retried?;

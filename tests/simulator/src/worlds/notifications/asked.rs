@@ -70,7 +70,7 @@ impl Asked {
         let mut all = vec![
             user("ann"),
             user("bob"),
-            user("nobody"),
+            user("unknown"),
             segment(SEGMENT),
             segment(UNKNOWN_SEGMENT),
             RecipientReference::Direct(direct),
@@ -114,8 +114,8 @@ impl Asked {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether it names nobody but an unknown segment, so that it fails as a whole.
-    pub(super) fn names_nobody(&self) -> bool {
+    /// Whether an unknown segment is all that it names, so that it fails as a whole.
+    pub(super) fn names_unknown_alone(&self) -> bool {
         let is_unknown = |reference: &RecipientReference| matches!(reference, RecipientReference::Segment { segment } if segment == UNKNOWN_SEGMENT);
         self.request.recipients.iter().all(is_unknown)
     }

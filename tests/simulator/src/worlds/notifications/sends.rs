@@ -203,7 +203,7 @@ impl Sends {
         self.state().taken.get(&id).copied().unwrap_or_default()
     }
 
-    /// How often a provider has said that it took a message.
+    /// How often a provider has answered that it took a message.
     pub(super) fn accepted(&self, id: Uuid) -> usize {
         let state = self.state();
         let calls = state.calls.get(&id).into_iter().flatten();

@@ -80,11 +80,13 @@ impl Timers {
                 format!("the effect of {name} of {occurrence} was had {had} times, its record: {is_decided}")
             });
         }
-        let told = self.remote.done(occurrence);
+        let called = self.remote.done(occurrence);
         let is_decided_there = is_decided(&self.db, occurrence, Plan::REMOTE);
-        sim.require(told > 0 || !is_decided_there, || format!("{occurrence} is recorded and was never told"));
-        let is_repeated = told > 1 && sim.weather_at_first().counts_only_failures();
-        sim.require(!is_repeated, || format!("{occurrence} was told {told} times without a reason"));
+        sim.require(called > 0 || !is_decided_there, || {
+            format!("{occurrence} is recorded and was never carried out")
+        });
+        let is_repeated = called > 1 && sim.weather_at_first().counts_only_failures();
+        sim.require(!is_repeated, || format!("{occurrence} was carried out {called} times without a reason"));
         let alarm = MessageId::new(tick.event_id().alarm_id());
         let (is_alarmed, hooked) = (journal.knows(alarm), self.count(Plan::HOOK, occurrence));
         let is_timeout = status == EventStatus::Timeout;

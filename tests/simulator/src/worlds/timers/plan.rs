@@ -20,7 +20,7 @@ impl Plan {
     /// What `pipeline_retry` answers for these.
     pub(super) const MAX_ATTEMPTS: u32 = 28;
     pub(super) const FIRST: &str = "close";
-    pub(super) const REMOTE: &str = "tell";
+    pub(super) const REMOTE: &str = "notify";
     pub(super) const LAST: &str = "archive";
     pub(super) const HOOK: &str = "hook";
     /// The decisions, in order.
