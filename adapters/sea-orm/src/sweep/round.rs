@@ -40,7 +40,7 @@ impl Round {
 
     pub(crate) fn of(sweeper: &Arc<Sweeper>) -> Self {
         Self {
-            sweeper: Arc::new(sweeper.from_now()),
+            sweeper: Arc::new(sweeper.beginning_now()),
             pace: SweepPace::default(),
             looked: None,
             window: Window::SIZE,
@@ -52,7 +52,7 @@ impl Round {
         if self.sweeper.leftovers.len() == 0 {
             return Ok(None);
         }
-        self.sweeper = Arc::new(self.sweeper.from_now());
+        self.sweeper = Arc::new(self.sweeper.beginning_now());
         let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_leftovers(most).await };
         let left = self.chunk(chunk).await?;
         self.sweeper.db.measure(Measured::Swept { rows: left.deleted });

@@ -63,7 +63,7 @@ impl Sweeper {
     ///
     /// What it reads holds until another server takes over, which may lack the last commits: a message that was finished is live
     /// there.
-    pub(super) fn from_now(&self) -> Self {
+    pub(super) fn beginning_now(&self) -> Self {
         Self { takeovers: self.db.health.servers.takeovers(), ..self.clone() }
     }
 
