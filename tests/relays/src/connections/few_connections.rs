@@ -230,7 +230,7 @@ fn request() -> NotificationRequest {
 /// The doctor holds no connection while it waits for another, so that it may look at a process that is busy.
 async fn examined_in_use(backend: &SeaOrmBackend) {
     let url = backend.database().await.expect("a database");
-    let options = OpenOptions { relay_connections: 2, ..few(backend) };
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: FOR_EVER, ..few(backend) };
     let outbox = opened(&url, options).await;
     let held = [outbox.connection(), outbox.relay_connection()];
     let held = try_join_all(held.map(|pool| pool.begin())).await.expect("one of each");

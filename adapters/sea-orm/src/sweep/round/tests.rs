@@ -99,12 +99,15 @@ mod on_a_file {
     }
 
     /// A replica that takes over may lack the acknowledgement; the message is live there and needs its body.
+    ///
+    /// Guard: what was finished before a takeover is left to the whole sweep | src/sweep/chunk.rs `sweep_leftovers`: no `retain`
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_finished_on_a_replaced_server_keeps_its_body_while_it_is_live() {
         let on = OnFile::with(Retention::DELETE).await;
         on.take_over(1);
         on.outbox.enqueue_now(&messages(1)).await.unwrap();
         on.execute("CREATE TABLE kept AS SELECT * FROM claimstream_queue").await;
+        on.clock.advance(Duration::from_secs(1));
         on.acknowledge(1).await;
         on.execute("INSERT INTO claimstream_queue SELECT * FROM kept").await;
         on.take_over(2);
@@ -114,6 +117,7 @@ mod on_a_file {
         assert_eq!(on.outbox.sweep().await.unwrap().bodies, 1);
     }
 
+    /// Guard: a deletion asks whether another server has taken over | src/sweep/sweeper.rs `check_server`: always `Ok`
     #[tokio::test(flavor = "multi_thread")]
     async fn a_sweep_deletes_nothing_after_another_server_has_taken_over() {
         let on = OnFile::with(Retention::default()).await;

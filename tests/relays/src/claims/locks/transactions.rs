@@ -11,7 +11,8 @@ pub(crate) async fn fresh_transactions(db: &impl ConnectionTrait, sql: &str) -> 
     static TURN: Mutex<()> = Mutex::const_new(());
     let _turn = TURN.lock().await;
     let mut failed = None;
-    for _ in 0..40 {
+    // Others have such statements under way all the time; only a stuck test gives up.
+    for _ in 0..2_000 {
         tokio::time::sleep(Duration::from_millis(150)).await;
         match db.query_all_raw(Statement::from_string(DbBackend::MySql, sql)).await {
             Ok(found) => return found,
