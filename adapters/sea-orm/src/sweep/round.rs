@@ -81,11 +81,10 @@ impl Round {
         parts.run("attempts", self.attempts(before(retention.of_keys()))).await;
         let in_app = parts.run("in-app inboxes", self.in_app()).await;
         parts.run("audit log", self.audit()).await;
-        parts.result()?;
         tracing::info!(bodies, dedup_keys, steps, sagas, requests, in_app, "swept");
         let swept = Swept { bodies, dedup_keys, steps, sagas, requests, in_app };
         self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
-        Ok(swept)
+        parts.result().map(|()| swept)
     }
 
     /// Dead letters keep their bodies, and so their ids; one that has lost it gets it back, unless its id has been used again.

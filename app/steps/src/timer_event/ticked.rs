@@ -34,7 +34,7 @@ pub enum Ticked {
         /// Why the hook of its timeout has not succeeded yet, if it has not.
         hook: Option<Reason>,
     },
-    /// Somebody else ended the event during this run, whose last word was refused. Its message comes again at once, to find the event
+    /// Another process ended the event during this run, whose last write was refused. Its message comes again at once, to find the event
     /// [complete](Self::Complete).
     Overtaken,
     /// The occurrence is not in the schedule any more and the event was never begun; the timer has moved on.
