@@ -728,7 +728,7 @@ ROLLBACK; SET autocommit = 1;
 SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'wsrep_on', 'group_replication_group_name');
 
 -- session/setup
-SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE; SET SESSION autocommit = 1, SESSION completion_type = 0, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION sql_auto_is_null = 0, SESSION sql_big_selects = 1, SESSION sql_safe_updates = 0, SESSION sql_select_limit = 18446744073709551615, SESSION unique_checks = 1, SESSION wait_timeout = 120, SESSION sql_mode = 'STRICT_TRANS_TABLES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION' /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE; SET SESSION autocommit = 1, SESSION completion_type = 0, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION sql_auto_is_null = 0, SESSION sql_big_selects = 1, SESSION sql_buffer_result = 0, SESSION sql_safe_updates = 0, SESSION sql_select_limit = 18446744073709551615, SESSION unique_checks = 1, SESSION wait_timeout = 120, SESSION sql_mode = 'STRICT_TRANS_TABLES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION' /*!50708 , SESSION max_execution_time = 0 */ /*M! , SESSION max_statement_time = 0 */ /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
 
 -- session/transaction
 SELECT CAST(@@autocommit AS SIGNED) AS autocommit, CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED) AS in_transaction;
@@ -866,7 +866,7 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) 
 SELECT s.scope, s.run, s.step, CAST(s.state AS SIGNED) AS state, CAST(s.version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, (SELECT MAX(y.changed_at) FROM claimstream_step y FORCE INDEX (PRIMARY) WHERE y.scope = s.scope AND y.run = s.run), UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o FORCE INDEX (PRIMARY) WHERE o.scope = s.scope AND o.run = s.run) <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
 
 -- sweep/dedup
-DELETE FROM claimstream_dedup WHERE created_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND created_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :upto MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id);
+DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
 
 -- sweep/delete
 DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
@@ -878,7 +878,10 @@ SELECT CAST(`COUNT` AS SIGNED) AS history FROM information_schema.INNODB_METRICS
 DELETE FROM claimstream_instance WHERE seen_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- sweep/keys
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(k.created_at)) AS upto FROM (SELECT created_at FROM claimstream_dedup WHERE created_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY created_at LIMIT :limit) AS k;
+SELECT d.queue, d.dedup_key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at) AS created_at FROM claimstream_dedup d LEFT JOIN claimstream_message m ON m.id = d.message_id WHERE d.created_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND d.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND m.id IS NULL AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = d.message_id) ORDER BY d.created_at LIMIT :limit;
+
+-- sweep/keys_lock
+SELECT dedup_key, message_id FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY dedup_key FOR UPDATE;
 
 -- sweep/left
 SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS stored_at, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_message WHERE id IN (:ids);

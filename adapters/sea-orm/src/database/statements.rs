@@ -194,9 +194,9 @@ statements! {
         mysql: lock_now;
     }
     sweep: SweepSql {
-        both: dedup, delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, sagas, sagas_delete;
-        each: live, locks;
-        mysql: history;
+        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, sagas, sagas_delete;
+        each: dedup, live, locks;
+        mysql: history, keys_lock;
     }
     topology: TopologySql {
         mysql: group, replica, settings, status;

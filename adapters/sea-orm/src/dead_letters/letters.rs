@@ -49,14 +49,16 @@ pub(crate) async fn list(
     Ok(letters)
 }
 
-/// Dead letters with all that they carry, in this order; those that have gone are left out.
+/// Dead letters with all that they carry, in this order; those that have gone are left out, and those that cannot be read.
 async fn whole(db: &Database, ids: &[Uuid]) -> Result<Vec<DeadLetter>, StoreError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let args = ids_args(db, ids);
     let found = db.restarting(|| rows(db.relay(), DEAD, db.sql.dead_letters.list.bind(&args))).await?;
-    let mut letters = found.iter().map(dead_letter).collect::<Result<Vec<_>, _>>()?;
+    let readable =
+        |row| dead_letter(row).inspect_err(|error| tracing::warn!(%error, "a dead letter is left out")).ok();
+    let mut letters: Vec<_> = found.iter().filter_map(readable).collect();
     letters.sort_by_cached_key(|letter| ids.iter().position(|id| *id == letter.message.id.uuid()));
     Ok(letters)
 }

@@ -23,15 +23,19 @@ impl SeaOrmOutbox {
     pub async fn sweep(&self) -> Result<Swept, StoreError> {
         let mut round = Round::of(&self.rooms.sweeper);
         let mut finished = self.rooms.sweeper.leftovers.len();
-        let mut bodies = 0;
-        while finished > 0
-            && let Some(left) = round.leftovers().await?
-        {
-            finished = finished.saturating_sub(left.taken);
-            bodies += left.deleted;
+        let (mut bodies, mut failed) = (0, None);
+        while finished > 0 && failed.is_none() {
+            match round.leftovers().await {
+                Ok(None) => break,
+                Ok(Some(left)) => {
+                    finished = finished.saturating_sub(left.taken);
+                    bodies += left.deleted;
+                }
+                Err(error) => failed = Some(error),
+            }
         }
-        let swept = round.all().await?;
-        Ok(Swept { bodies: bodies + swept.bodies, ..swept })
+        let swept = round.all().await;
+        failed.map_or(swept, Err).map(|swept| Swept { bodies: bodies + swept.bodies, ..swept })
     }
 
     /// Sweeps from time to time, as long as it is polled: beside a relay, or in a task of its own.

@@ -7,6 +7,7 @@ days_since = TIMESTAMPDIFF(DAY, $, UTC_TIMESTAMP(6))
 span       = INTERVAL $ MICROSECOND
 later      = UTC_TIMESTAMP(6) + INTERVAL LEAST($, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND
 signed     = CAST($ AS SIGNED)
+text       = $
 octets     = OCTET_LENGTH($)
 greatest   = GREATEST
 is         = <=>

@@ -7,6 +7,7 @@ days_since = (:now - $) / 86400000000
 span       = $
 later      = MIN(:now + $, 253402300799999999)
 signed     = $
+text       = CAST($ AS TEXT)
 octets     = LENGTH($)
 greatest   = MAX
 is         = IS

@@ -123,24 +123,6 @@ impl Sweeper {
         Ok(Some((last, restored)))
     }
 
-    /// Forgets the keys among some of the oldest whose messages have no body: up to when it has looked, and how many went; `None` if there
-    /// is none.
-    pub(super) async fn sweep_dedup_keys(
-        &self,
-        from: i64,
-        bound: i64,
-        most: u32,
-    ) -> Result<Option<(i64, u64)>, StoreError> {
-        let args = self.db.args().with("from", from).with("bound", bound).with("limit", i64::from(most));
-        let page =
-            self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.keys.bind(&args))).await?;
-        let upto = page.first().map(|row| row.maybe_int("upto")).transpose()?.flatten();
-        let Some(upto) = upto else { return Ok(None) };
-        let args = self.db.args().with("from", from).with("upto", upto);
-        let swept = self.delete(self.db.sql.sweep.dedup.bind(&args)).await?;
-        Ok(Some((upto, swept)))
-    }
-
     pub(super) async fn sweep_instances(&self, bound: i64) -> Result<u64, StoreError> {
         let args = self.db.args().with("bound", bound);
         self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.instances.bind(&args))).await

@@ -3,6 +3,7 @@
 mod attempts;
 mod audit;
 pub(crate) mod chunk;
+mod dedup_keys;
 mod erasures;
 mod in_app;
 pub(crate) mod lag;

@@ -153,9 +153,8 @@ impl Round {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
                 sweeper.sweep_dedup_keys(from, bound, most).await
             };
-            let Some((upto, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
-            from = upto + 1;
-            swept += deleted;
+            let Some((next, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
+            (from, swept) = (next, swept + deleted);
         }
     }
 
@@ -214,18 +213,17 @@ impl Round {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
                 sweeper.sweep_steps(from, bound, most).await
             };
-            let Some((newest, deleted)) = self.chunk(chunk).await? else { break };
-            from = newest;
-            swept += deleted;
+            let Some((next, deleted)) = self.chunk(chunk).await? else { break };
+            (from, swept) = (next, swept + deleted);
         }
         Ok((swept, self.sagas(bound).await?))
     }
 
     async fn sagas(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let (mut after, mut swept) = ((String::new(), String::new()), 0);
+        let (mut after, mut swept) = ((Vec::new(), Vec::new()), 0);
         loop {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                sweeper.sweep_sagas(&after.0, &after.1, bound, most).await
+                sweeper.sweep_sagas(&after, bound, most).await
             };
             let Some((last, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
             (after, swept) = (last, swept + deleted);

@@ -42,7 +42,7 @@ impl Sweeper {
         Ok(oldest)
     }
 
-    /// Forgets the runs of some of the oldest steps; `None` if there is none.
+    /// Forgets the runs of some of the oldest steps: where to look next, and how many went; `None` if there is none.
     pub(super) async fn sweep_steps(
         &self,
         from: i64,
@@ -54,7 +54,7 @@ impl Sweeper {
             self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.steps.page.bind(&args))).await?;
         let page = page.iter().map(RunRow::read).collect::<Result<Vec<_>, _>>()?;
         let Some(last) = page.last().map(|row| row.changed) else { return Ok(None) };
-        let mut runs: Vec<_> = page.into_iter().map(|RunRow { scope, run, .. }| (scope, run)).collect();
+        let mut runs: Vec<_> = page.into_iter().filter_map(|row| texts(row.scope, row.run)).collect();
         runs.sort_unstable();
         runs.dedup();
         let mut swept = 0;
@@ -64,21 +64,27 @@ impl Sweeper {
             let args = args.with_list("runs", names);
             swept += self.delete(self.db.sql.steps.forget.bind(&args)).await?;
         }
-        Ok(Some((last, swept)))
+        // More steps of the same moment may follow, unless none of these could go.
+        Ok(Some((if swept > 0 { last } else { last + 1 }, swept)))
     }
+}
+
+/// A scope and a run as text; a program of another kind has written what is none, and it stays.
+fn texts(scope: Vec<u8>, run: Vec<u8>) -> Option<(String, String)> {
+    String::from_utf8(scope).ok().zip(String::from_utf8(run).ok())
 }
 
 /// The notes of sagas whose steps are gone.
 impl Sweeper {
     /// Whether there is a saga that might go.
     pub(super) async fn has_old_sagas(&self, bound: i64) -> Result<bool, StoreError> {
-        Ok(!self.old_sagas("", "", bound, 1).await?.is_empty())
+        Ok(!self.old_sagas(&[], &[], bound, 1).await?.is_empty())
     }
 
     async fn old_sagas(
         &self,
-        scope: &str,
-        run: &str,
+        scope: &[u8],
+        run: &[u8],
         bound: i64,
         most: u32,
     ) -> Result<Vec<SagaRow>, StoreError> {
@@ -92,29 +98,28 @@ impl Sweeper {
     /// Forgets some notes that follow one of them: the last one and how many; `None` if there is none.
     pub(super) async fn sweep_sagas(
         &self,
-        scope: &str,
-        after: &str,
+        after: &(Vec<u8>, Vec<u8>),
         bound: i64,
         most: u32,
-    ) -> Result<Option<((String, String), u64)>, StoreError> {
-        let page = self.old_sagas(scope, after, bound, most).await?;
+    ) -> Result<Option<((Vec<u8>, Vec<u8>), u64)>, StoreError> {
+        let page = self.old_sagas(&after.0, &after.1, bound, most).await?;
         let Some(last) = page.last().map(|row| (row.scope.clone(), row.run.clone())) else { return Ok(None) };
+        let sagas: Vec<_> = page.into_iter().filter_map(|row| texts(row.scope, row.run)).collect();
         let mut swept = 0;
-        for of_scope in page.chunk_by(|one, next| one.scope == next.scope) {
-            let args = self.db.args().with("scope", of_scope[0].scope.as_str()).with("bound", bound);
-            let args = args.with_list("runs", of_scope.iter().map(|row| Value::from(row.run.as_str())));
-            let sql = &self.db.sql.sweep.sagas_delete;
-            swept += self.delete(sql.bind(&args)).await?;
+        for of_scope in sagas.chunk_by(|(scope, _), (next, _)| scope == next) {
+            let args = self.db.args().with("scope", of_scope[0].0.as_str()).with("bound", bound);
+            let args = args.with_list("runs", of_scope.iter().map(|(_, run)| Value::from(run.as_str())));
+            swept += self.delete(self.db.sql.sweep.sagas_delete.bind(&args)).await?;
         }
         Ok(Some((last, swept)))
     }
 }
 
 row! {
-    struct SagaRow of "sweep/sagas" { scope: String, run: String }
+    struct SagaRow of "sweep/sagas" { scope: Vec<u8>, run: Vec<u8> }
 }
 
 row! {
     /// A run that has an old step, and when that was changed.
-    struct RunRow of "steps/page" { scope: String, run: String, changed: i64 }
+    struct RunRow of "steps/page" { scope: Vec<u8>, run: Vec<u8>, changed: i64 }
 }

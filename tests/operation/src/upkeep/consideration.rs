@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Retention, StrainLimit};
-use claimstream_ports::StoreError;
+use claimstream_domain::{DedupKey, Enqueued, Retention, StrainLimit};
+use claimstream_ports::{Enqueue, StoreError};
 use claimstream_sea_orm::{LagGauge, Swept};
 use claimstream_testbed::eventually;
 use sea_orm::{ConnectionTrait, Database, IsolationLevel, Statement, TransactionTrait};
@@ -34,6 +34,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let what = "a_sweep_that_may_not_see_the_history_goes_on";
     place.add(suite, "auto", keep(), what, goes_on_without_sight);
     place.add(suite, "auto", keep(), "a_producer_never_waits_for_a_sweep", holds_up_no_producer);
+    let what = "a_sweep_of_dedup_keys_waits_for_no_producer";
+    place.add(suite, "auto", keep(), what, sweeps_keys_while_a_body_is_locked);
+    let what = "the_key_of_a_message_that_is_enqueued_again_meanwhile_stays";
+    place.add(suite, "auto", keep(), what, keeps_the_key_of_what_is_enqueued_meanwhile);
 }
 
 /// A replica's lag in seconds, and word of every look at it.
@@ -161,6 +165,52 @@ async fn holds_up_no_producer(setup: Setup) {
     obstacle.rollback().await.expect("rollback");
     assert_eq!(swept(sweeping).await, FINISHED);
     assert_eq!(setup.instance.take_all().await.len(), newcomers.len());
+}
+
+/// An enqueue has written a body and not yet its dedup key, of an id that was in use under a key before.
+///
+/// Guard: a sweep of dedup keys locks no body | src/sql/sweep/left.sql: `FOR UPDATE`
+async fn sweeps_keys_while_a_body_is_locked(setup: Setup) {
+    finished_with_keys_long_ago(&setup, &["once"]).await;
+    let producer = setup.again(|_| {}).await;
+    let transaction = producer.outbox.begin().await.expect("begin");
+    producer.outbox.enqueue(&transaction, &[producer.of_id(id(1))]).await.expect("enqueue");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").dedup_keys, 1);
+    producer.outbox.commit(transaction).await.expect("commit");
+    assert_eq!(setup.instance.take_all().await.len(), 1);
+}
+
+/// The message of a key is enqueued again, and is not committed when the sweep meets its key.
+///
+/// Guard: a key is forgotten if its message has no body once the key is locked | src/sweep/dedup_keys.rs `forget_keys`: `stored` is empty
+async fn keeps_the_key_of_what_is_enqueued_meanwhile(setup: Setup) {
+    finished_with_keys_long_ago(&setup, &["a", "b", "c"]).await;
+    let producer = setup.again(|_| {}).await;
+    let again = producer.of_id(id(2)).unique_by(DedupKey::new("b").expect("a key"));
+    let transaction = producer.outbox.begin().await.expect("begin");
+    producer.outbox.enqueue(&transaction, &[again]).await.expect("enqueue");
+    let wire = Wire::to(&setup.url).await.expect("a port");
+    let sweeping = sweep(&setup.at_url(wire.url.clone(), |_| {}).await);
+    let beside = Database::connect(&setup.url).await.expect("connect");
+    let first = "SELECT message_id FROM claimstream_dedup WHERE dedup_key = 'a' FOR UPDATE NOWAIT";
+    eventually("the sweep has locked the first key", || async {
+        beside.execute_unprepared(first).await.is_err()
+    })
+    .await;
+    producer.outbox.commit(transaction).await.expect("commit");
+    assert_eq!(sweeping.await.expect("no panic").expect("sweep").dedup_keys, 2);
+    let other = producer.of_id(id(9)).unique_by(DedupKey::new("b").expect("a key"));
+    assert_eq!(producer.outbox.enqueue_now(&[other]).await.expect("enqueue"), [Enqueued::Duplicate]);
+}
+
+/// Their bodies are gone.
+async fn finished_with_keys_long_ago(setup: &Setup, keys: &[&str]) {
+    let key = |key: &str| DedupKey::new(key).expect("a key");
+    let messages: Vec<_> = (1..).zip(keys).map(|(n, name)| setup.of_id(id(n)).unique_by(key(name))).collect();
+    setup.enqueue(&messages).await;
+    setup.finish_all().await;
+    setup.clock.advance(Retention::SHORTEST * 48);
+    setup.execute("DELETE FROM claimstream_message").await;
 }
 
 async fn number_of_rows(on: &impl ConnectionTrait, sql: &str) -> usize {

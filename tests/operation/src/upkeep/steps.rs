@@ -25,9 +25,10 @@ use claimstream_steps::{
     tcc::{BranchName, GlobalId, Tcc},
 };
 use claimstream_tokio::TokioTimer;
+use sea_orm::DbBackend;
 use uuid::Uuid;
 
-use super::{Place, Setup, keep};
+use super::{Place, Setup, backend, keep};
 use crate::Suite;
 use claimstream_testbed::statement_waits;
 
@@ -67,6 +68,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add_pair(suite, "auto", keep(), what, leaves_what_a_saga_did_elsewhere);
     let what = "a_sweep_takes_steps_page_by_page";
     place.add(suite, "auto", keep(), what, takes_many);
+    let what = "steps_and_sagas_of_names_that_are_no_text_stop_no_sweep";
+    place.add(suite, "auto", keep(), what, passes_over_what_is_no_text);
 }
 
 async fn leaves_what_a_message_may_come_for(setup: Setup) {
@@ -165,6 +168,27 @@ async fn takes_many(setup: Setup) {
     }
     setup.clock.advance(KEPT + Retention::SHORTEST);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 300);
+}
+
+/// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
+async fn passes_over_what_is_no_text(setup: Setup) {
+    begin(&setup.outbox, &step("foreign", "1")).await;
+    setup.clock.advance(Setup::MOMENT);
+    begin(&setup.outbox, &step("ours", "1")).await;
+    let (name, at) = match backend(setup.outbox.connection()) {
+        DbBackend::Sqlite => ("CAST(x'fc' AS TEXT)", "0"),
+        _ => ("x'fc'", "'2020-01-01'"),
+    };
+    setup.execute(&format!("UPDATE claimstream_step SET run = {name} WHERE run = 'foreign'")).await;
+    for run in [name, "'7'"] {
+        let row = format!("('saga:x', {run}, '', '{{}}', {at})");
+        let columns = "(scope, run, owner, input, created_at)";
+        setup.execute(&format!("INSERT INTO claimstream_saga {columns} VALUES {row}")).await;
+    }
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
+    assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_step").await, 1);
+    assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_saga").await, 1);
 }
 
 /// Every state of everything that has states, alone in its run; the last ones in a database that is not the saga's home.

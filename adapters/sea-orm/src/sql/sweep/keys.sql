@@ -1,8 +1,11 @@
--- Up to when the next dedup keys go that were made before the sweep's bound, the oldest first; no key is read, whatever it holds.
-SELECT {micros MAX(k.created_at)} AS upto
-  FROM (SELECT created_at
-          FROM claimstream_dedup
-         WHERE created_at >= {moment :from}
-           AND created_at < {moment :bound}
-         ORDER BY created_at
-         LIMIT :limit) AS k
+-- A page of dedup keys that were made before the bound of the sweep, the oldest first, whose messages have no body and are no dead letters.
+SELECT d.queue, d.dedup_key,
+       {micros d.created_at} AS created_at
+  FROM claimstream_dedup d
+  LEFT JOIN claimstream_message m ON m.id = d.message_id
+ WHERE d.created_at >= {moment :from}
+   AND d.created_at < {moment :bound}
+   AND m.id IS NULL
+   AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = d.message_id)
+ ORDER BY d.created_at
+ LIMIT :limit

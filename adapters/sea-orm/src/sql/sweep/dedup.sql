@@ -1,5 +1,0 @@
--- Forgets the dedup keys of a time whose messages have no body any more.
-DELETE FROM claimstream_dedup
- WHERE created_at >= {moment :from}
-   AND created_at <= {moment :upto}
-   AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id)
