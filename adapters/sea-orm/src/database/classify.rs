@@ -153,7 +153,8 @@ fn missing_table(error: &DbErr) -> Option<&str> {
 
 /// What helps against a right or a table that is missing.
 fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
-    if missing_table(error).is_some_and(|text| text.contains("claimstream_")) {
+    let is_ours = |text: &str| text.contains("claimstream_") && !text.contains("._claimstream_");
+    if missing_table(error).is_some_and(is_ours) {
         return Some("run `claimstream schema apply`, unless the table was renamed");
     }
     let number = refusal(error)?;

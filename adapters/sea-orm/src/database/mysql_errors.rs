@@ -27,6 +27,8 @@ pub(crate) fn kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         (1153 | 1301 | 1118 | 1390 | 1300 | 1366 | 3988 | 1265 | 1364 | 3819, _) => StoreErrorKind::Corrupt,
         // Values out of range, too long, or wrong; NULL where there must be a value; foreign keys.
         (_, "22" | "23") => StoreErrorKind::Corrupt,
+        // A trigger of an online change of a table writes to its copy, which is going away.
+        (NO_TABLE, _) if text.contains("._claimstream_") => StoreErrorKind::Transient,
         // Tables that were not made, or are away; rights; a host that is not let in; TLS; credentials; no database.
         (NO_TABLE | 1044 | 1049 | 1142 | 1143 | 1227 | 1370 | 1698 | 1130 | 3159, _) | (_, "28" | "3D") => {
             StoreErrorKind::Misconfigured
@@ -100,6 +102,14 @@ mod tests {
         all_are(Corrupt, "23000", &[1048, 1452]);
         all_are(Corrupt, "HY000", &[1366]);
         all_are(Corrupt, "08S01", &[1153]);
+    }
+
+    #[test]
+    fn a_copy_of_an_online_change_that_is_gone_is_a_conflict() {
+        let of = |table: &str| kind(1146, "42S02", &format!("Table 'shop.{table}' doesn't exist"));
+        assert_eq!(of("_claimstream_queue_new"), StoreErrorKind::Transient);
+        assert_eq!(of("claimstream_queue"), StoreErrorKind::Misconfigured);
+        assert_eq!(of("orders"), StoreErrorKind::Misconfigured);
     }
 
     #[test]

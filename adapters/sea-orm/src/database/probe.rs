@@ -1,11 +1,17 @@
 use std::{fmt, time::Duration};
 
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{DatabaseConnection, QueryResult, TransactionTrait};
+use sea_orm::{DatabaseConnection, TransactionTrait};
 
 use crate::database::{
-    args::Args, classify::classify, dialect::Dialect, link::ask_beside_the_pool, server::server_name,
-    statements::Statements, store_timer::StoreTimer, unit,
+    args::Args,
+    classify::{classify, is_row_locked_by_another},
+    dialect::Dialect,
+    link::ask_beside_the_pool,
+    server::server_name,
+    statements::Statements,
+    store_timer::StoreTimer,
+    unit,
 };
 
 const PROBE: &str = "probe";
@@ -22,43 +28,53 @@ pub enum SkipLocked {
 }
 
 impl SkipLocked {
-    const PATIENCE: Duration = Duration::from_secs(2);
+    /// Longer than the server lets a session wait for a row.
+    const DEADLINE: Duration = Duration::from_secs(20);
 
     /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted.
+    ///
+    /// An answer that does not come in time is an error: it shows a busy server, not what the server does.
     pub(crate) async fn probe(
         db: &DatabaseConnection,
         sql: &Statements,
         timer: &StoreTimer,
     ) -> Result<Self, StoreError> {
-        let look = Self::look(db, sql, timer).await?;
-        match look {
-            Some(Ok(found)) if found.is_empty() => Ok(Self::Proven),
-            Some(Ok(_)) => Ok(Self::Ignored("the second connection was given the locked row".into())),
-            Some(Err(error)) if error.kind() == StoreErrorKind::Unsupported => {
-                Ok(Self::Refused(format!("{} has no SKIP LOCKED", server_name(db, sql).await?)))
-            }
-            Some(Err(error)) if error.kind() == StoreErrorKind::Transient => {
-                Ok(Self::Ignored(format!("the second connection waited for the locked row: {error}")))
-            }
-            Some(Err(error)) => Err(error),
-            None => Ok(Self::Ignored("the second connection waited for the locked row".into())),
+        match judge(Self::look(db, sql, timer).await?)? {
+            Some(proof) => Ok(proof),
+            None => Ok(Self::Refused(format!("{} has no SKIP LOCKED", server_name(db, sql).await?))),
         }
     }
 
-    /// What a second connection sees. It is opened beside the pool, so that nobody holds one connection of the pool while
+    /// The rows that a second connection sees. It is opened beside the pool, so that nobody holds one connection of the pool while
     /// waiting for another.
     async fn look(db: &DatabaseConnection, sql: &Statements, timer: &StoreTimer) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
         unit::rows(&holder, PROBE, sql.probe.lock.bind(&Args::new())).await?;
         let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
-        let look = timer.timeout(Self::PATIENCE, found).await;
+        let look = timer.timeout(Self::DEADLINE, found).await;
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;
-        Ok(look.map(|found| found.map_err(|e| classify(PROBE, e))))
+        let late = || Err(StoreError::new(StoreErrorKind::Unavailable, PROBE, LATE));
+        Ok(look.map_or_else(late, |found| found.map(|rows| rows.len()).map_err(|e| classify(PROBE, e))))
     }
 }
 
-/// What came of a look, if it came in time.
-type Look = Option<Result<Vec<QueryResult>, StoreError>>;
+const LATE: &str = "a second connection had no answer in 20 s";
+
+/// How many rows a second connection was given.
+type Look = Result<usize, StoreError>;
+
+/// What a look shows; `None` where the server does not know the words.
+fn judge(look: Look) -> Result<Option<SkipLocked>, StoreError> {
+    match look {
+        Ok(0) => Ok(Some(SkipLocked::Proven)),
+        Ok(_) => Ok(Some(SkipLocked::Ignored("the second connection was given the locked row".into()))),
+        Err(error) if error.kind() == StoreErrorKind::Unsupported => Ok(None),
+        Err(error) if is_row_locked_by_another(&error) => {
+            Ok(Some(SkipLocked::Ignored(format!("the second connection waited for the locked row: {error}"))))
+        }
+        Err(error) => Err(error),
+    }
+}
 
 impl fmt::Display for SkipLocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,5 +83,24 @@ impl fmt::Display for SkipLocked {
             Self::Refused(why) => f.write_str(why),
             Self::Ignored(what) => write!(f, "SKIP LOCKED is accepted but has no effect: {what}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guard: a server that answers late or in passing trouble has not ignored SKIP LOCKED | src/database/probe.rs `judge`: any
+    /// error is `Ignored`
+    #[test]
+    fn trouble_is_no_proof() {
+        for kind in [StoreErrorKind::Unavailable, StoreErrorKind::Transient] {
+            let look = judge(Err(StoreError::new(kind, PROBE, LATE)));
+            assert_eq!(look.expect_err("no proof").kind(), kind);
+        }
+        let unknown = StoreError::new(StoreErrorKind::Unsupported, PROBE, "near 'SKIP LOCKED'");
+        assert_eq!(judge(Err(unknown)).expect("a proof"), None);
+        assert_eq!(judge(Ok(0)).expect("a proof"), Some(SkipLocked::Proven));
+        assert!(matches!(judge(Ok(1)), Ok(Some(SkipLocked::Ignored(_)))));
     }
 }
