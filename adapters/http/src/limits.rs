@@ -5,6 +5,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The longest body, in bytes; 256 KiB by default.
     pub body: usize,
+    /// The longest body of receipts, in bytes, as providers send many at a time; 1 MiB by default.
+    pub receipts: usize,
     /// How long a body may take to arrive, how long the database may take for an answer, and how long a client may take nothing of it; 10 s
     /// by default.
     pub timeout: Duration,
@@ -28,6 +30,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 256 * 1024,
+            receipts: 1024 * 1024,
             timeout: Duration::from_secs(10),
             concurrency: 2_048,
             connections: 4_096,

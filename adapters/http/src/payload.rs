@@ -20,7 +20,13 @@ impl FromRequest<Arc<State>> for Payload {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Problem> {
-        let most = state.limits.body;
+        Self::read(request, state, state.limits.body).await
+    }
+}
+
+impl Payload {
+    /// Reads a body of at most so many bytes.
+    pub(crate) async fn read(request: Request, state: &State, most: usize) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most) {

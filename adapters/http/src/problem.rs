@@ -125,7 +125,9 @@ impl Problem {
 
     pub(crate) fn bad_signature(why: &str) -> Self {
         let title = "The receipt does not prove whose it is";
-        Self::new(StatusCode::UNAUTHORIZED, "bad-signature", title, why)
+        let problem = Self::new(StatusCode::UNAUTHORIZED, "bad-signature", title, why);
+        // A provider with a user and a password sends them once it is asked to.
+        Self { challenge: Some("Basic realm=\"receipts\"".into()), ..problem }
     }
 
     pub(crate) fn unknown_template(why: String) -> Self {

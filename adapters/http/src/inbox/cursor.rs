@@ -28,12 +28,25 @@ impl Cursor {
         Some(Self { last, marks: ids.take(Self::MOST).map(mark).collect() })
     }
 
+    /// Before the first entry of an empty inbox.
+    pub(crate) fn beginning() -> Self {
+        Self { last: Uuid::nil(), marks: Vec::new() }
+    }
+
+    /// Of a listener that names what no event had as its id.
+    pub(crate) fn unknown() -> Self {
+        Self { last: Uuid::max(), marks: Vec::new() }
+    }
+
     fn has_seen(&self, id: Uuid) -> bool {
         self.last == id || self.marks.contains(&mark(id))
     }
 
     /// Which of a user's entries, the newest first, are to be sent; `None` if the last one is not among them.
     pub(crate) fn missed<'a>(&self, entries: &'a [InAppEntry]) -> Option<Vec<&'a InAppEntry>> {
+        if *self == Self::beginning() {
+            return Some(entries.iter().collect());
+        }
         let place = entries.iter().position(|one| one.entry.id == self.last)?;
         let oldest = entries[place].age + Self::OVERLAP;
         let newer = entries
@@ -111,5 +124,7 @@ mod tests {
         let missed: Vec<_> = cursor.missed(&entries).unwrap().iter().map(|one| one.entry.id).collect();
         assert_eq!(missed, [id(7), id(6), id(3)]);
         assert!(Cursor::after([id(9)]).unwrap().missed(&entries).is_none());
+        assert!(Cursor::unknown().missed(&entries).is_none());
+        assert_eq!(Cursor::beginning().missed(&entries).unwrap().len(), entries.len());
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Mapped {
 
 impl ReceiptMapping {
     /// The most events of one body.
-    pub(crate) const MOST: usize = 2_000;
+    pub(crate) const MOST: usize = 20_000;
 
     /// Refuses pointers that are none, and a mapping that finds no message or no kind.
     pub fn check(&self) -> Result<(), Invalid> {

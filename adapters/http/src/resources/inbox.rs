@@ -43,7 +43,7 @@ struct InboxQuery {
     /// Only those that the user has not read.
     unread: Option<bool>,
     /// The most entries, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -56,7 +56,7 @@ struct InboxShown {
     /// Where the next page begins; `null` if there is none.
     #[schema(required)]
     next: Option<Uuid>,
-    /// What the events of new entries follow: `after` of that route. `null` if the inbox is empty, or this is not its first page.
+    /// What the events of new entries follow: `after` of that route. `null` if this is not the first page of all entries.
     #[schema(required)]
     events_after: Option<String>,
 }
@@ -109,7 +109,7 @@ struct EventsQuery {
 }
 
 /// Shows a user's inbox, the newest entries first.
-#[utoipa::path(get, path = "/v1/recipients/{id}/inbox", tag = "inbox",
+#[utoipa::path(get, path = "/v1/recipients/{id}/inbox", operation_id = "list_inbox", tag = "inbox",
     params(("id" = String, Path, description = "The user's id"), InboxQuery), responses(
     (status = 200, description = "A page", body = InboxShown),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
@@ -132,7 +132,7 @@ async fn list(
     let unread = state.ask(state.stores.in_app.unread(&page.user)).await?;
     let next = entries.last().filter(|_| entries.len() as u64 == u64::from(most)).map(|last| last.entry.id);
     let is_whole = after.is_none() && !page.only_unread;
-    let events_after = is_whole.then(|| newest(&entries)).flatten().map(|cursor| cursor.to_string());
+    let events_after = is_whole.then(|| newest(&entries).unwrap_or_else(Cursor::beginning).to_string());
     let entries = entries.iter().map(EntryShown::of).collect();
     Ok(Json(InboxShown { entries, unread, next, events_after }))
 }
@@ -145,7 +145,7 @@ fn newest(entries: &[InAppEntry]) -> Option<Cursor> {
 }
 
 /// Notes that the user has read an entry.
-#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/{entry}/read", tag = "inbox",
+#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/{entry}/read", operation_id = "mark_inbox_entry_read", tag = "inbox",
     params(("id" = String, Path, description = "The user's id"), ("entry" = Uuid, Path, description = "The entry")), responses(
     (status = 200, description = "It is noted; an entry that is read or gone changes nothing", body = Marked),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
@@ -166,7 +166,7 @@ async fn mark(
 }
 
 /// Notes that the user has read all entries that are no newer than one.
-#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/read-all", tag = "inbox",
+#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/read-all", operation_id = "mark_inbox_read", tag = "inbox",
     params(("id" = String, Path, description = "The user's id"), UpToQuery), responses(
     (status = 200, description = "It is noted", body = Marked),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
@@ -202,7 +202,7 @@ async fn marked_of(state: &State, user: &str, marked: u64) -> Result<Json<Marked
 }
 
 /// Makes a pass, by which a browser reads one user's inbox for a while.
-#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/pass", tag = "inbox",
+#[utoipa::path(post, path = "/v1/recipients/{id}/inbox/pass", operation_id = "make_inbox_pass", tag = "inbox",
     params(("id" = String, Path, description = "The user's id")), request_body = PassAsked, responses(
     (status = 200, description = "The pass", body = PassGiven),
     (status = 400, description = "The body is wrong", content_type = "application/problem+json", body = Problem),
@@ -243,7 +243,7 @@ impl PassAsked {
 ///
 /// An event `entry` has the entry as JSON. Its id is where a client continues that comes again with `Last-Event-ID`: nothing is lost
 /// and nothing comes twice. An event `reset` says that too much was missed: read the inbox again.
-#[utoipa::path(get, path = "/v1/recipients/{id}/inbox/events", tag = "inbox",
+#[utoipa::path(get, path = "/v1/recipients/{id}/inbox/events", operation_id = "follow_inbox", tag = "inbox",
     params(("id" = String, Path, description = "The user's id"), EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that came")), responses(
     (status = 200, description = "Events; comments keep the connection", content_type = "text/event-stream", body = String),
@@ -270,7 +270,11 @@ async fn events(
         Problem::invalid(Fault::parameter("after", "use events_after of the inbox, or the id of an event"))
     };
     let after = after.as_deref().filter(|after| !after.is_empty());
-    let cursor = last.or(after).map(|text| text.parse::<Cursor>().map_err(|()| wrong())).transpose()?;
+    let cursor = match last {
+        // A browser ends its EventSource at a refusal.
+        Some(last) => Some(last.parse().unwrap_or_else(|()| Cursor::unknown())),
+        None => after.map(|after| after.parse().map_err(|()| wrong())).transpose()?,
+    };
     let listener = inboxes.listeners.listen(&user);
     let listener = listener.ok_or_else(|| {
         Problem::unavailable("there are as many listeners as there may be, or the server stops")

@@ -28,7 +28,7 @@ struct PageQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most messages, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -80,7 +80,7 @@ struct ReceiptShown {
 }
 
 /// The messages of a notification, by id.
-#[utoipa::path(get, path = "/v1/notifications/{id}/messages", tag = "notifications", params(NotificationId, PageQuery), responses(
+#[utoipa::path(get, path = "/v1/notifications/{id}/messages", operation_id = "list_messages", tag = "notifications", params(NotificationId, PageQuery), responses(
     (status = 200, description = "A page", body = MessagePage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),

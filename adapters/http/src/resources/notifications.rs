@@ -91,7 +91,7 @@ struct ListQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most notifications, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -130,7 +130,7 @@ struct RequesterShown {
 ///
 /// An answer 201 or 200 says that it is committed. The same call with the same `Idempotency-Key` and the same body hands nothing in
 /// a second time: it is answered 200 with `Idempotent-Replayed: true`, or 409 while the first call is under way.
-#[utoipa::path(post, path = "/v1/notifications", tag = "notifications",
+#[utoipa::path(post, path = "/v1/notifications", operation_id = "send_notification", tag = "notifications",
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters of the client's choice; a fresh notification each time without one")),
     request_body = NotificationBody,
     responses(
@@ -180,7 +180,7 @@ async fn send(
 }
 
 /// Lists notifications, the newest first.
-#[utoipa::path(get, path = "/v1/notifications", tag = "notifications", params(ListQuery), responses(
+#[utoipa::path(get, path = "/v1/notifications", operation_id = "list_notifications", tag = "notifications", params(ListQuery), responses(
     (status = 200, description = "A page", body = NotificationPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -212,7 +212,7 @@ fn recorded(name: &str) -> Result<RequestStatus, Problem> {
 }
 
 /// Shows how far a notification has come.
-#[utoipa::path(get, path = "/v1/notifications/{id}", tag = "notifications", params(NotificationId), responses(
+#[utoipa::path(get, path = "/v1/notifications/{id}", operation_id = "show_notification", tag = "notifications", params(NotificationId), responses(
     (status = 200, description = "How far it has come", body = Notification),
     (status = 400, description = "The id is not a UUID", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -233,7 +233,7 @@ async fn show(
 /// Calls a notification off: takes back what has not been delivered.
 ///
 /// It may be repeated.
-#[utoipa::path(post, path = "/v1/notifications/{id}/cancel", tag = "notifications", params(NotificationId), responses(
+#[utoipa::path(post, path = "/v1/notifications/{id}/cancel", operation_id = "cancel_notification", tag = "notifications", params(NotificationId), responses(
     (status = 200, description = "It is called off", body = Cancellation),
     (status = 400, description = "The id is not a UUID", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),

@@ -26,6 +26,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
     OpenApiRouter::new().routes(routes!(take))
 }
 
+/// The most receipts of one transaction.
+const AT_ONCE: usize = 2_000;
+
 /// What became of the receipts of one call.
 #[derive(Serialize, ToSchema, Default)]
 struct ReceiptsTaken {
@@ -46,7 +49,7 @@ struct ReceiptsTaken {
 /// Takes receipts of a provider.
 ///
 /// An answer 200 says that all of them are committed. The same call again changes nothing, and receipts may come in any order.
-#[utoipa::path(post, path = "/v1/receipts/{provider}", tag = "receipts", security(()),
+#[utoipa::path(post, path = "/v1/receipts/{provider}", operation_id = "take_receipts", tag = "receipts", security(()),
     params(("provider" = String, Path, description = "The name of the provider in the settings")),
     request_body(content = serde_json::Value, description = "In the provider's own form"),
     responses(
@@ -62,31 +65,38 @@ async fn take(
     state: extract::State<Arc<State>>,
     Extension(receiving): Extension<Arc<Receiving>>,
     Path(provider): Path<String>,
-    payload: Payload,
+    request: extract::Request,
 ) -> Result<Json<ReceiptsTaken>, Problem> {
     let provider = ProviderName::new(&provider).map_err(|_| Problem::no_receipts())?;
     let source = receiving.providers.of(&provider).ok_or_else(Problem::no_receipts)?;
+    let payload = Payload::read(request, &state, state.limits.receipts).await.inspect_err(|problem| {
+        tracing::warn!(%provider, ?problem, "receipts are refused");
+    })?;
     if let Err(why) = source.check.check(&payload.headers, &payload.bytes, now()) {
         tracing::warn!(%provider, why, "receipts are refused");
         return Err(Problem::bad_signature(why));
     }
     let mapped = source.mapping.read(&provider, is_form(&payload.headers), &payload.bytes);
-    let Mapped { receipts, ignored, faulty } = mapped.map_err(|why| Problem::invalid(Fault::at("", why)))?;
+    let Mapped { receipts, ignored, faulty } = mapped.map_err(|why| {
+        tracing::warn!(%provider, why, "receipts are refused");
+        Problem::invalid(Fault::at("", why))
+    })?;
+    if ignored > 0 {
+        tracing::info!(%provider, ignored, "receipts are of kinds that receipts_kinds does not name");
+    }
     if faulty > 0 {
         tracing::warn!(%provider, faulty, "receipts name no message; check receipts_reference and receipts_message");
     }
-    let taken = match receipts.is_empty() {
-        true => Vec::new(),
-        false => state.ask(state.stores.receipts.take(&receipts)).await?,
-    };
     let mut answer = ReceiptsTaken { ignored, faulty, ..ReceiptsTaken::default() };
-    for taken in taken {
-        *match taken {
-            ReceiptTaken::New => &mut answer.new,
-            ReceiptTaken::Known => &mut answer.known,
-            ReceiptTaken::Waiting => &mut answer.waiting,
-            ReceiptTaken::Unknown => &mut answer.unknown,
-        } += 1;
+    for some in receipts.chunks(AT_ONCE) {
+        for taken in state.ask(state.stores.receipts.take(some)).await? {
+            *match taken {
+                ReceiptTaken::New => &mut answer.new,
+                ReceiptTaken::Known => &mut answer.known,
+                ReceiptTaken::Waiting => &mut answer.waiting,
+                ReceiptTaken::Unknown => &mut answer.unknown,
+            } += 1;
+        }
     }
     if answer.waiting > 0 {
         receiving.waiting.more();

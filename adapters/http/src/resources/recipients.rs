@@ -49,7 +49,7 @@ struct PageQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most users, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -132,7 +132,7 @@ struct ErasedShown {
 }
 
 /// Lists the users of the directory by id.
-#[utoipa::path(get, path = "/v1/recipients", tag = "recipients", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/recipients", operation_id = "list_recipients", tag = "recipients", params(PageQuery), responses(
     (status = 200, description = "A page", body = RecipientPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -152,7 +152,7 @@ async fn list(
 }
 
 /// Shows many users of the directory; those that it does not know are left out.
-#[utoipa::path(post, path = "/v1/lookup", tag = "recipients", request_body = LookupBody, responses(
+#[utoipa::path(post, path = "/v1/lookup", operation_id = "look_up_recipients", tag = "recipients", request_body = LookupBody, responses(
     (status = 200, description = "The users that it knows", body = FoundPage),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
     Asking,
@@ -173,7 +173,7 @@ async fn lookup(
 }
 
 /// Shows a user of the directory, and the segments that it is in.
-#[utoipa::path(get, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), responses(
+#[utoipa::path(get, path = "/v1/recipients/{id}", operation_id = "show_recipient", tag = "recipients", params(UserId), responses(
     (status = 200, description = "The user", body = EntryShown),
     (status = 404, description = "The directory does not know this user", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -190,7 +190,7 @@ async fn show(
 }
 
 /// Puts a user into the directory, in place of the entry that its id has; its segments stay as they are.
-#[utoipa::path(put, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), request_body = RecipientBody, responses(
+#[utoipa::path(put, path = "/v1/recipients/{id}", operation_id = "put_recipient", tag = "recipients", params(UserId), request_body = RecipientBody, responses(
     (status = 200, description = "It is kept", body = RecipientBody),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
     Writing,
@@ -213,7 +213,7 @@ async fn put(
 ///
 /// It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
 /// out even if the caller stops waiting.
-#[utoipa::path(delete, path = "/v1/recipients/{id}", tag = "recipients", params(UserId), responses(
+#[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), responses(
     (status = 200, description = "It is forgotten", body = ErasedShown),
     (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
     Changing,
@@ -236,7 +236,7 @@ async fn erase(
 }
 
 /// Shows what a user wants; nothing is set for one that never said.
-#[utoipa::path(get, path = "/v1/recipients/{id}/preferences", tag = "recipients", params(UserId), responses(
+#[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
     (status = 200, description = "What it wants", body = shapes::Preferences),
     Reading,
 ))]

@@ -43,7 +43,7 @@ struct PageQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most members, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -63,7 +63,7 @@ struct MemberShown {
 }
 
 /// Lists the members of a segment.
-#[utoipa::path(get, path = "/v1/segments/{name}/members", tag = "segments", params(SegmentName, PageQuery), responses(
+#[utoipa::path(get, path = "/v1/segments/{name}/members", operation_id = "list_segment_members", tag = "segments", params(SegmentName, PageQuery), responses(
     (status = 200, description = "A page", body = MemberPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "The directory does not know this segment", content_type = "application/problem+json", body = Problem),
@@ -85,7 +85,7 @@ async fn members(
 }
 
 /// Puts a user into a segment, which is made if it is new.
-#[utoipa::path(put, path = "/v1/segments/{name}/members/{user}", tag = "segments", params(Membership), responses(
+#[utoipa::path(put, path = "/v1/segments/{name}/members/{user}", operation_id = "add_segment_member", tag = "segments", params(Membership), responses(
     (status = 200, description = "It is a member", body = MemberShown),
     (status = 400, description = "A name is too long", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "The directory does not know this user", content_type = "application/problem+json", body = Problem),
@@ -106,7 +106,7 @@ async fn put(
 }
 
 /// Takes a user out of a segment, which stays. It may be repeated.
-#[utoipa::path(delete, path = "/v1/segments/{name}/members/{user}", tag = "segments", params(Membership), responses(
+#[utoipa::path(delete, path = "/v1/segments/{name}/members/{user}", operation_id = "remove_segment_member", tag = "segments", params(Membership), responses(
     (status = 200, description = "It is no member", body = MemberShown),
     (status = 400, description = "A name is too long", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),

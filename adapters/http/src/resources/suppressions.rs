@@ -38,7 +38,7 @@ struct PageQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most addresses, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -98,7 +98,7 @@ struct Lifted {
 }
 
 /// Lists suppressed addresses, in an order that does not change.
-#[utoipa::path(get, path = "/v1/suppressions", tag = "suppressions", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/suppressions", operation_id = "list_suppressions", tag = "suppressions", params(PageQuery), responses(
     (status = 200, description = "A page", body = SuppressionPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     Reading,
@@ -118,7 +118,7 @@ async fn list(
 }
 
 /// Suppresses an address. Of two reasons the stronger one is kept.
-#[utoipa::path(post, path = "/v1/suppressions", tag = "suppressions", request_body = SuppressBody, responses(
+#[utoipa::path(post, path = "/v1/suppressions", operation_id = "suppress_address", tag = "suppressions", request_body = SuppressBody, responses(
     (status = 200, description = "It is suppressed", body = Lifted),
     Writing,
 ))]
@@ -139,7 +139,7 @@ async fn suppress(
 }
 
 /// Lets an address be written to again.
-#[utoipa::path(post, path = "/v1/suppressions/lift", tag = "suppressions", request_body = LiftBody, responses(
+#[utoipa::path(post, path = "/v1/suppressions/lift", operation_id = "lift_suppression", tag = "suppressions", request_body = LiftBody, responses(
     (status = 200, description = "It may be written to", body = Lifted),
     Writing,
 ))]

@@ -48,7 +48,7 @@ struct PageQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most templates, 1 to 500; 50 unless given.
-    #[param(value_type = Option<u32>)]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
     limit: Option<String>,
 }
 
@@ -152,7 +152,7 @@ struct PreviewBody {
 }
 
 /// Lists templates by id.
-#[utoipa::path(get, path = "/v1/templates", tag = "templates", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", tag = "templates", params(PageQuery), responses(
     (status = 200, description = "A page", body = TemplatePage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -171,7 +171,7 @@ async fn list(
 }
 
 /// Shows the draft of a template, and its versions.
-#[utoipa::path(get, path = "/v1/templates/{id}", tag = "templates", params(TemplateId), responses(
+#[utoipa::path(get, path = "/v1/templates/{id}", operation_id = "show_template", tag = "templates", params(TemplateId), responses(
     (status = 200, description = "The template", body = TemplateShown),
     (status = 404, description = "There is no such template", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -197,7 +197,7 @@ async fn show(
 }
 
 /// Keeps a draft. Nothing of it is sent before it is published.
-#[utoipa::path(put, path = "/v1/templates/{id}", tag = "templates", params(TemplateId), request_body = shapes::Template, responses(
+#[utoipa::path(put, path = "/v1/templates/{id}", operation_id = "save_template_draft", tag = "templates", params(TemplateId), request_body = shapes::Template, responses(
     (status = 200, description = "It is kept", body = Saved),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
     Writing,
@@ -216,7 +216,7 @@ async fn save(
 }
 
 /// Shows a version: what it says, and copies of the templates that it includes.
-#[utoipa::path(get, path = "/v1/templates/{id}/versions/{number}", tag = "templates",
+#[utoipa::path(get, path = "/v1/templates/{id}/versions/{number}", operation_id = "show_template_version", tag = "templates",
     params(TemplateId, ("number" = String, Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
     (status = 200, description = "The version", body = shapes::TemplateVersion),
     (status = 400, description = "The number is none", content_type = "application/problem+json", body = Problem),
@@ -242,7 +242,7 @@ async fn version(
 /// Publishes the draft, if it is without faults, or an older version again.
 ///
 /// It may be repeated: a draft that says what the newest version says is published already.
-#[utoipa::path(post, path = "/v1/templates/{id}/publish", tag = "templates", params(TemplateId), request_body = PublishBody, responses(
+#[utoipa::path(post, path = "/v1/templates/{id}/publish", operation_id = "publish_template", tag = "templates", params(TemplateId), request_body = PublishBody, responses(
     (status = 200, description = "The version that is sent now", body = PublishedVersion),
     (status = 404, description = "There is no such template or version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "Another call has published a version meanwhile, or this server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -264,7 +264,7 @@ async fn publish(
 }
 
 /// Shows what a recipient would read.
-#[utoipa::path(post, path = "/v1/templates/{id}/preview", tag = "templates", params(TemplateId), request_body = PreviewBody, responses(
+#[utoipa::path(post, path = "/v1/templates/{id}/preview", operation_id = "preview_template", tag = "templates", params(TemplateId), request_body = PreviewBody, responses(
     (status = 200, description = "What it reads", body = shapes::Content),
     (status = 400, description = "The template has a fault, or cannot be called like this", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),

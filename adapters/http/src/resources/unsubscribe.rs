@@ -21,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 pub(crate) struct UnsubscribeLinks(pub(crate) Option<UnsubscribeKeys>);
 
 /// Asks whether to unsubscribe, and changes nothing: programs that look into mails open links.
-#[utoipa::path(get, path = "/unsubscribe/{token}", tag = "unsubscribe", security(()),
+#[utoipa::path(get, path = "/unsubscribe/{token}", operation_id = "show_unsubscribe_page", tag = "unsubscribe", security(()),
     params(("token" = String, Path, description = "The token of a link in a message")),
     responses(
         (status = 200, description = "A page with a button", content_type = "text/html; charset=utf-8", body = String),

@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
+
 use axum::http::StatusCode;
 use claimstream_http::{Limits, Service};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api::{Api, Ports};
 
@@ -46,6 +48,27 @@ async fn every_described_route_is_served() {
                 ![StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&answer.status),
                 "{method} {path}"
             );
+        }
+    }
+}
+
+/// Generators of clients refuse a description in which two operations have one id.
+#[test]
+fn the_description_says_what_is_checked() {
+    let described = described();
+    let mut ids = BTreeSet::new();
+    for (path, item) in described["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().expect(path);
+            assert!(ids.insert(id.to_owned()), "{path}: {id} is there twice");
+            let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+            let named: Vec<_> = parameters.iter().map(|it| it["name"].as_str().unwrap()).collect();
+            let in_path = path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
+            assert!(in_path.clone().all(|name| named.contains(&name)), "{path} takes {named:?}");
+            for limit in parameters.iter().filter(|parameter| parameter["name"] == "limit") {
+                let schema = &limit["schema"];
+                assert_eq!((&schema["minimum"], &schema["maximum"]), (&json!(1), &json!(500)), "{path}");
+            }
         }
     }
 }

@@ -102,7 +102,10 @@ async fn an_inbox_is_paged_and_marked() {
         assert_eq!(read.body["marked"], 2);
     }
     let empty = api.call("GET", "/v1/recipients/bea/inbox", &[INBOX], "").await;
-    assert_eq!((&empty.body["entries"], &empty.body["events_after"]), (&json!([]), &json!(null)));
+    assert_eq!(
+        (&empty.body["entries"], &empty.body["events_after"]),
+        (&json!([]), &json!(id(0).simple().to_string()))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,6 +238,17 @@ async fn new_entries_come_as_events_and_a_listener_that_comes_again_misses_none_
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_first_entry_of_an_inbox_reaches_the_page_that_was_read_before() {
+    let shelf = Shelf::default();
+    let api = Api::with(shelf.ports(), Limits::default());
+    let page = api.call("GET", "/v1/recipients/ann/inbox", &[INBOX], "").await.body;
+    shelf.put(1, Duration::ZERO);
+    let mut events =
+        Events::open(&api, &format!("?after={}", page["events_after"].as_str().unwrap()), None).await;
+    assert_eq!(events.entry().await.0, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_follow_the_page_that_was_read_before() {
     let shelf = Shelf::default();
     advance(Duration::from_secs(1_000)).await;
@@ -251,6 +265,8 @@ async fn events_follow_the_page_that_was_read_before() {
         let mut lost = Events::open(&api, &format!("?after={}", id(77)), None).await;
         let reset = lost.next().await.unwrap();
         assert_eq!((reset.kind.as_str(), reset.id), ("reset", None));
+        let mut foreign = Events::open(&api, "", Some("x")).await;
+        assert_eq!(foreign.next().await.unwrap().kind, "reset");
         let wrong = api.call("GET", "/v1/recipients/ann/inbox/events?after=x", &[INBOX], "").await;
         assert_eq!(
             (wrong.status, &wrong.body["errors"][0]["parameter"]),

@@ -71,6 +71,11 @@ async fn a_call_with_several_receipts_is_answered_with_what_became_of_each() {
     let answer = post(&api, &events).await;
     let expected = json!({"new": 1, "known": 1, "waiting": 1, "unknown": 1, "ignored": 1, "faulty": 1});
     assert_eq!((answer.status, answer.body), (StatusCode::OK, expected));
+    // Providers may send many at a time; without a challenge some never send their password.
+    let long = api.call("POST", "/v1/receipts/mail", &[TOKEN], format!("[{}]", " ".repeat(800_000))).await;
+    assert_eq!(long.status, StatusCode::OK);
+    let unproven = api.call("POST", "/v1/receipts/mail", &[], "[]").await;
+    assert_eq!(unproven.header("www-authenticate"), Some("Basic realm=\"receipts\""));
     // Nothing is asked of the store for nothing.
     let answer = post(&api, &json!([])).await;
     assert_eq!((answer.status, &answer.body["new"]), (StatusCode::OK, &json!(0)));
