@@ -1,6 +1,11 @@
 use std::{
     collections::{BTreeMap, HashSet},
-    io::Read,
+    io::{self, Read},
+    iter::Peekable,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use claimstream_domain::notification::{Attributes, Recipient};
@@ -13,7 +18,8 @@ use super::entry::Entry;
 /// An empty field is nothing; `attributes.NAME` is the text of an attribute.
 pub(crate) struct CsvFile {
     columns: Vec<Column>,
-    records: StringRecordsIntoIter<Box<dyn Read>>,
+    records: Peekable<StringRecordsIntoIter<Quotes>>,
+    has_odd_quotes: Arc<AtomicBool>,
 }
 
 /// What a column holds.
@@ -40,7 +46,9 @@ impl CsvFile {
     ];
 
     pub(super) fn new(from: Box<dyn Read>) -> Result<Self, String> {
-        let mut reader = ReaderBuilder::new().from_reader(from);
+        let has_odd_quotes = Arc::new(AtomicBool::default());
+        let mut reader =
+            ReaderBuilder::new().from_reader(Quotes { from, are_odd: Arc::clone(&has_odd_quotes) });
         let names = reader.headers().map_err(|e| e.to_string())?;
         let mut seen = HashSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
@@ -50,16 +58,29 @@ impl CsvFile {
             return Err("line 1: there is no column \"user\"".into());
         }
         let columns = names.iter().map(column).collect::<Result<_, _>>()?;
-        Ok(Self { columns, records: reader.into_records() })
+        Ok(Self { columns, records: reader.into_records().peekable(), has_odd_quotes })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Entry>, String> {
         match self.records.next() {
             None => Ok(None),
-            Some(Ok(record)) => Ok(Some((line(record.position()), self.user(&record)))),
+            Some(Ok(record)) => {
+                let user = match self.is_open(&record) {
+                    true => Err("a quote is not closed up to the end of the file".into()),
+                    false => self.user(&record),
+                };
+                Ok(Some((line(record.position()), user)))
+            }
             Some(Err(error)) if error.is_io_error() => Err(error.to_string()),
             Some(Err(error)) => Ok(Some((line(error.position()), Err(told(&error))))),
         }
+    }
+
+    /// Whether a quote of this record is not closed: it is the last one, and holds the lines that follow.
+    fn is_open(&mut self, record: &StringRecord) -> bool {
+        record.iter().any(|field| field.contains('\n'))
+            && self.records.peek().is_none()
+            && self.has_odd_quotes.load(Ordering::Relaxed)
     }
 
     fn user(&self, record: &StringRecord) -> Result<Recipient, String> {
@@ -74,6 +95,21 @@ impl CsvFile {
         }
         user.attributes = Attributes::new(attributes).map_err(|e| e.to_string())?;
         Ok(user)
+    }
+}
+
+/// A file, and whether the number of quotes that were read of it is odd.
+struct Quotes {
+    from: Box<dyn Read>,
+    are_odd: Arc<AtomicBool>,
+}
+
+impl Read for Quotes {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(into)?;
+        let quotes = into[..read].iter().filter(|byte| **byte == b'"').count();
+        self.are_odd.fetch_xor(quotes % 2 == 1, Ordering::Relaxed);
+        Ok(read)
     }
 }
 

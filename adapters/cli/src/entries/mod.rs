@@ -88,6 +88,16 @@ mod tests {
         assert!(entries[3].1.as_ref().unwrap_err().contains("2 fields"), "{:?}", entries[3]);
     }
 
+    /// Guard: a quote that is never closed hides no lines of a file | adapters/cli/src/entries/csv_file.rs `is_open`: always false
+    #[test]
+    fn a_quote_that_is_never_closed_is_a_fault_of_its_line() {
+        let entries = read(EntryFormat::Csv, "user,email\na,x\nb,\"y\nc,z\nd,z\n").unwrap();
+        assert_eq!(ids(&entries), [(2, Some("a")), (3, None)]);
+        assert!(entries[1].1.as_ref().unwrap_err().contains("not closed"), "{:?}", entries[1]);
+        let closed = read(EntryFormat::Csv, "user,attributes.a\n5\" pipe,x\nb,\"y\nz\"\nc,u\n").unwrap();
+        assert_eq!(ids(&closed), [(2, Some("5\" pipe")), (3, Some("b")), (5, Some("c"))]);
+    }
+
     #[test]
     fn a_column_that_nothing_has_is_refused_before_anything_is_read() {
         assert!(read(EntryFormat::Csv, "user,mail\na,b\n").unwrap_err().contains("the column \"mail\""));
