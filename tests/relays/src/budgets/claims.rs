@@ -23,6 +23,7 @@ const BATCHES: usize = 4;
 
 /// Four batches that are there at once, claimed and settled one after another.
 async fn full_batches_of_one_shard(measured: &Measured) {
+    let measured = &measured.without_time().await;
     let (mut claims, mut settlements) = (Vec::new(), Vec::new());
     for _ in 0..Measured::ROUNDS {
         measured

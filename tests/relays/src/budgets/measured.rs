@@ -1,16 +1,16 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use claimstream::Compose;
 use claimstream_domain::{
     Claimed, Disposition, MessageId, NewMessage, Settled, Settlement, Shard, ShardCount,
 };
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, Strategy};
+use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, StoreTimer, Strategy};
 use uuid::Uuid;
 
 use crate::{
     Fixture, Instance, Ports,
     backend::SeaOrmBackend,
-    fixture::{Command, Cost, Wire},
+    fixture::{Command, Cost, StillTimer, Wire},
 };
 
 /// An outbox whose wire counts what it is sent.
@@ -18,6 +18,7 @@ pub(super) struct Measured {
     pub(super) outbox: SeaOrmOutbox,
     pub(super) instance: Instance,
     wire: Wire,
+    options: OpenOptions,
 }
 
 impl Measured {
@@ -33,10 +34,20 @@ impl Measured {
         let url = backend.database().await.expect("a database");
         let wire = Wire::to(&url).await.expect("a port");
         let shards = ShardCount::new(Self::SHARDS).expect("a count");
-        let options = OpenOptions { shards, ..backend.options() };
-        let outbox = SeaOrmOutbox::open(&wire.url, options).await.expect("open");
+        Self::open(wire, OpenOptions { shards, ..backend.options() }).await
+    }
+
+    /// The same database, by a timer that does not go on: what is done every few seconds is done once.
+    pub(super) async fn without_time(&self) -> Self {
+        let wire = Wire::to(&self.wire.url).await.expect("a port");
+        let timer = StoreTimer::new(Arc::new(StillTimer::default()));
+        Self::open(wire, OpenOptions { timer, ..self.options.clone() }).await
+    }
+
+    async fn open(wire: Wire, options: OpenOptions) -> Self {
+        let outbox = SeaOrmOutbox::open(&wire.url, options.clone()).await.expect("open");
         let instance = Instance::new(1, Ports::of(outbox.clone()), Fixture::fresh_queue(), 20);
-        Self { outbox, instance, wire }
+        Self { outbox, instance, wire, options }
     }
 
     pub(super) fn strategy(&self) -> Strategy {
