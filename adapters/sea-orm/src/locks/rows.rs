@@ -115,8 +115,11 @@ fn guard_args(db: &Database, guard: &LockGuard) -> Result<Args, StoreError> {
 }
 
 fn key_args(db: &Database, key: &str) -> Args {
-    db.args().with("key", key).with("token", bytes(Uuid::now_v7()))
+    db.args().with("key", key).with("token", bytes(Uuid::now_v7())).with("free", bytes(FREE))
 }
+
+/// The token in the row of a lock that was given back.
+pub(crate) const FREE: Uuid = Uuid::nil();
 
 row! {
     /// The fence of a lock, and whether the token in its row is the one that was asked for.

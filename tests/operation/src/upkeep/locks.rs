@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use claimstream_domain::Lease;
-use claimstream_ports::DistributedLock;
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_ports::{DistributedLock, ListLocks};
+use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, Statement};
 
 use super::{Place, Setup, backend, keep};
@@ -12,6 +12,11 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: the fence of a new row begins at the time | adapters/sea-orm/src/sql/locks/make.sql: 1
     let what = "a_lock_that_nobody_has_held_for_a_day_is_forgotten_and_its_fence_goes_on";
     place.add(suite, "auto", keep(), what, is_forgotten_and_its_fence_goes_on);
+    // Guard: a lock that was given back is free by its token | adapters/sea-orm/src/sql/locks/take.sql: no `token`
+    // Guard: a lock that was given back is not renewed | adapters/sea-orm/src/sql/locks/renew.sql: no `:free`
+    // Guard: a lock is given back once | adapters/sea-orm/src/sql/locks/release.sql: no `token <> :free`
+    let what = "a_lock_that_was_given_back_is_free_though_the_clock_was_set_back";
+    place.add(suite, "auto", keep(), what, is_free_though_the_clock_was_set_back);
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -27,6 +32,22 @@ async fn is_forgotten_and_its_fence_goes_on(setup: Setup) {
     setup.sweep().await;
     assert_eq!(locks(&setup).await, 1);
     assert!(fence(&setup.outbox, "old").await > old);
+}
+
+async fn is_free_though_the_clock_was_set_back(setup: Setup) {
+    let lease = Lease::new(LEASE).expect("a lease");
+    let guard = setup.outbox.try_acquire("jobs", lease).await.expect("an answer").expect("it is free");
+    assert!(setup.outbox.release(guard.clone()).await.expect("release"));
+    let earlier = FrozenClock::at(setup.clock.micros() - 3_600_000_000);
+    let queue = setup.instance.queue().clone();
+    let setup = Setup::at(setup.url.clone(), earlier, setup.options.clone(), queue).await;
+    assert!(!setup.outbox.renew(&guard, lease).await.expect("renew"), "it was given back");
+    assert!(!setup.outbox.release(guard.clone()).await.expect("release"), "it was given back before");
+    let listed = setup.outbox.locks(None, 10).await.expect("a list");
+    assert_eq!(listed.iter().map(|lock| lock.ends_in).collect::<Vec<_>>(), [None]);
+    let next = setup.outbox.try_acquire("jobs", lease).await.expect("an answer").expect("it is free");
+    assert!(next.fence > guard.fence);
+    assert!(setup.outbox.try_acquire("jobs", lease).await.expect("an answer").is_none(), "it is held");
 }
 
 async fn fence(outbox: &SeaOrmOutbox, key: &str) -> u64 {

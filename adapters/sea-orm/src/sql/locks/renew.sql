@@ -5,3 +5,4 @@ UPDATE claimstream_lock
  WHERE lock_key = :key
    AND fence = :fence
    AND held_until > {now}
+   AND token <> :free
