@@ -38,10 +38,7 @@ where
         let opened = self.0.open(&run, SagaState::Init).await.map_err(|e| self.refused(&run, e))?;
         match opened {
             Opened::New(row) | Opened::Found(row) => self.enter_from(&run, SagaEntry::Start, Some(row)).await,
-            Opened::Taken => match self.stored(&run).await? {
-                Some(stored) if stored.is_asked_as(&run)? => self.enter(&stored, SagaEntry::Start).await,
-                _ => Err(SagaError::Taken(id)),
-            },
+            Opened::Taken => self.enter(&self.asked_as(&run).await?, SagaEntry::Start).await,
         }
     }
 
@@ -57,7 +54,7 @@ where
         match opened.await.map_err(|e| self.refused(&run, e))? {
             Opened::New(_) => Ok(Enqueued::New),
             Opened::Found(_) => Ok(Enqueued::Duplicate),
-            Opened::Taken => Err(SagaError::Taken(id)),
+            Opened::Taken => self.asked_as(&run).await.map(|_| Enqueued::Duplicate),
         }
     }
 
@@ -137,6 +134,14 @@ where
     }
 
     /// The saga as it was begun, if it is recorded.
+    /// The saga that has this id, if it was asked for with the same as this one; where its input gained a field since, as it was begun.
+    async fn asked_as(&self, run: &SagaRun<I>) -> Result<SagaRun<I>, SagaError> {
+        match self.stored(run).await? {
+            Some(stored) if stored.is_asked_as(run)? => Ok(stored),
+            _ => Err(SagaError::Taken(run.id)),
+        }
+    }
+
     async fn stored(&self, run: &SagaRun<I>) -> Result<Option<SagaRun<I>>, SagaError> {
         let record = self.0.home.saga(self.scope(), run.id).await?;
         record.map(|record| self.recorded(record)).transpose()

@@ -13,6 +13,7 @@ mod cluster;
 mod crash;
 mod database;
 mod draw;
+mod inputs;
 mod kinds;
 pub(crate) mod mishaps;
 mod notice;
@@ -119,7 +120,8 @@ fn add_clauses<D: Database>(
 ) {
     let all = transfer::cases::<D>().into_iter().chain(points_and_balance::cases::<D>());
     let all = all.chain(alarms::cases::<D>()).chain(pivot::cases::<D>()).chain(remote::cases::<D>());
-    let all = all.chain(kinds::cases::<D>());
+    let all = all.chain(kinds::cases::<D>()).chain(inputs::cases::<D>());
+    let all = all.chain(lists::cases::<D>());
     for (name, run) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
         suite.add_async_trial(&format!("{backend}::sagas::{name}"), async move {
