@@ -1,6 +1,7 @@
 //! Sagas: several local transactions that are all taken, or all undone, and the next action at every point.
 
 mod continuation;
+mod details;
 mod fault;
 #[cfg(test)]
 mod model;
@@ -11,6 +12,7 @@ mod record;
 mod state;
 
 pub use continuation::{SagaContinuation, SagaContinued, SagaNudge};
+pub use details::SagaDetails;
 pub use fault::SagaFault;
 pub use next::{SagaEntry, SagaNext, SagaView, Unbegun};
 pub use order::{SagaOrder, SagaOrderKind};
