@@ -6,6 +6,7 @@ use claimstream_ports::{
     StoreError,
     step::{LockWait, Locked, PurgeSteps, StepLedger},
 };
+use uuid::Uuid;
 
 use crate::{
     store::MemoryStore,
@@ -24,8 +25,9 @@ impl StepLedger<MemoryTransaction> for MemoryStore {
                 Begun::Found(found)
             }
             None => {
-                write(tables, tx, &step.key, step.begun());
-                Begun::New(step.begun())
+                let begun = step.begun().written_by(Uuid::now_v7());
+                write(tables, tx, &step.key, begun.clone());
+                Begun::New(begun)
             }
         };
         database.when_free(BEGIN, Some(tx), &[identity(&step.key)], begin).await
@@ -45,7 +47,7 @@ impl StepLedger<MemoryTransaction> for MemoryStore {
             if (found.version, found.state) != (from.version, from.state) {
                 return None;
             }
-            let next = found.changed(change);
+            let next = found.changed(change).written_by(Uuid::now_v7());
             write(tables, tx, key, next.clone());
             Some(next)
         };

@@ -154,7 +154,7 @@ pub use relay::Relay;
 pub use relay_config::RelayConfig;
 pub use relay_error::{Operation, RelayError};
 pub use shared_concurrency::{ConcurrencyShare, SharedConcurrency};
-pub use transaction::{TransactionError, in_transaction, work};
+pub use transaction::{TransactionError, Work, in_proven_transaction, in_transaction, work};
 
 pub use claimstream_domain::{
     Claimed, DeadLetter, DeadLetterFilter, DedupKey, Due, Enqueued, Headers, InstanceId, Invalid, Jitter,

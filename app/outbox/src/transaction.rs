@@ -35,7 +35,25 @@ use uuid::Uuid;
 pub async fn in_transaction<'env, S, T, E>(
     store: &S,
     timer: &dyn Timer,
+    attempt: impl for<'tx> FnMut(&'tx S::Tx) -> Work<'env, 'tx, Result<T, E>> + Send,
+) -> Result<T, E>
+where
+    S: Transactions + ?Sized,
+    T: Send,
+    E: TransactionError,
+{
+    in_proven_transaction(store, timer, attempt, || Box::pin(async { Ok(()) })).await
+}
+
+/// Does the same, and after each roll-back has `undone` prove that nothing of the work stands.
+///
+/// A statement that commits by itself ends a transaction with what was written before it, and a roll-back after it answers Ok all the
+/// same. An error of `undone` is handed on in place of the work's, and nothing is restarted.
+pub async fn in_proven_transaction<'env, S, T, E>(
+    store: &S,
+    timer: &dyn Timer,
     mut attempt: impl for<'tx> FnMut(&'tx S::Tx) -> Work<'env, 'tx, Result<T, E>> + Send,
+    mut undone: impl FnMut() -> BoxFuture<'env, Result<(), E>> + Send,
 ) -> Result<T, E>
 where
     S: Transactions + ?Sized,
@@ -45,7 +63,7 @@ where
     let mut tries = 0;
     loop {
         tries += 1;
-        match once(store, &mut attempt).await {
+        match once(store, &mut attempt, &mut undone).await {
             Err(error) if is_transient(&error) && !RESTARTS.is_last(tries) => {
                 // Waits must differ between transactions that have met; they need not be unforeseeable.
                 let wait = RESTARTS.delay(tries, Uuid::now_v7().as_u64_pair().1);
@@ -93,6 +111,7 @@ impl TransactionError for StoreError {
 async fn once<'env, S, T, E>(
     store: &S,
     attempt: &mut (impl for<'tx> FnMut(&'tx S::Tx) -> Work<'env, 'tx, Result<T, E>> + Send),
+    undone: &mut (impl FnMut() -> BoxFuture<'env, Result<(), E>> + Send),
 ) -> Result<T, E>
 where
     S: Transactions + ?Sized,
@@ -111,6 +130,7 @@ where
                 // A connection that cannot roll back is closed, and the server rolls back.
                 tracing::debug!(error = %second, "not rolled back");
             }
+            undone().await?;
             Err(error)
         }
     }

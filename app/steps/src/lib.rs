@@ -13,6 +13,7 @@
 //! Each of them is handled by a [`Pipeline`](claimstream::Pipeline) of the crate `claimstream`.
 #![forbid(unsafe_code)]
 
+mod effect;
 pub mod inbox;
 mod late_node;
 pub mod saga;

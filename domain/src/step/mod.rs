@@ -5,6 +5,8 @@ mod run_kind;
 mod run_list;
 mod step_retention;
 
+use uuid::Uuid;
+
 use crate::{Fingerprint, Invalid};
 
 pub use key::StepKey;
@@ -73,12 +75,13 @@ impl NewStep {
             version: Step::FIRST_VERSION,
             fingerprint: self.fingerprint,
             result: self.result.clone(),
+            origin: Uuid::nil(),
         }
     }
 }
 
-/// A step as it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A step as it stands. Two are equal if they stand alike, whatever wrote them.
+#[derive(Clone, Eq, Debug)]
 pub struct Step {
     /// Its state, a number whose meaning is the caller's.
     pub state: u8,
@@ -88,9 +91,21 @@ pub struct Step {
     pub fingerprint: Option<Fingerprint>,
     /// What it has left.
     pub result: Option<StepResult>,
+    /// Which call wrote it last; no two calls share one.
+    pub origin: Uuid,
+}
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |step: &Self| (step.state, step.version, step.fingerprint);
+        of(self) == of(other) && self.result == other.result
+    }
 }
 
 impl Step {
+    /// The state of a step whose effect failed and of which a part stands, because a statement of it ended the transaction.
+    pub const BROKEN: u8 = u8::MAX;
+
     /// The version of a step that has just been begun.
     pub const FIRST_VERSION: u64 = 1;
 
@@ -101,7 +116,18 @@ impl Step {
             version: self.version + 1,
             fingerprint: self.fingerprint,
             result: change.result.clone().or_else(|| self.result.clone()),
+            origin: self.origin,
         }
+    }
+
+    /// The same step, written by this call.
+    pub fn written_by(self, origin: Uuid) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// Whether a part of its effect stands though the effect failed.
+    pub fn is_broken(&self) -> bool {
+        self.state == Self::BROKEN
     }
 }
 

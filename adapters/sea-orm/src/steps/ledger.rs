@@ -40,7 +40,7 @@ pub(crate) async fn begin_step(
     let found = rows(on, BEGIN, db.sql.steps.lock.bind(&of_key(db.args(), &new.key))).await?;
     let row = found.first().ok_or_else(|| corrupt(BEGIN, "a step that was just begun is not there"))?;
     let step = step(row)?;
-    Ok(if row.uuid("origin")? == origin { Begun::New(step) } else { Begun::Found(step) })
+    Ok(if step.origin == origin { Begun::New(step) } else { Begun::Found(step) })
 }
 
 pub(crate) async fn change_step(
@@ -51,13 +51,15 @@ pub(crate) async fn change_step(
     change: &StepChange,
 ) -> Result<Option<Step>, StoreError> {
     let version = i64::try_from(from.version).map_err(|e| corrupt(CHANGE, e))?;
+    let origin = Uuid::now_v7();
     let args = of_key(db.args(), key)
         .with("state", change.state)
+        .with("origin", bytes(origin))
         .with("result", result(change.result.as_ref()))
         .with("version", version)
         .with("from_state", from.state);
     let changed = run(on, CHANGE, db.sql.steps.change.bind(&args)).await?;
-    Ok((changed == 1).then(|| from.changed(change)))
+    Ok((changed == 1).then(|| from.changed(change).written_by(origin)))
 }
 
 /// A step, if there is one.
@@ -101,12 +103,13 @@ row! {
         version: u64,
         fingerprint: Option<Vec<u8>>,
         result: Option<Vec<u8>>,
+        origin: Vec<u8>,
     }
 }
 
 /// The step that a row has.
 pub(crate) fn step(row: &Row) -> Result<Step, StoreError> {
-    let StepRow { state, version, fingerprint, result } = StepRow::read(row)?;
+    let StepRow { state, version, fingerprint, result, origin } = StepRow::read(row)?;
     let fingerprint = fingerprint.map(|bytes| Fingerprint::from_slice(&bytes)).transpose();
     let result = result.map(StepResult::new).transpose();
     Ok(Step {
@@ -114,5 +117,6 @@ pub(crate) fn step(row: &Row) -> Result<Step, StoreError> {
         version,
         fingerprint: fingerprint.map_err(|e| row.corrupt(e))?,
         result: result.map_err(|e| row.corrupt(e))?,
+        origin: Uuid::from_slice(&origin).map_err(|e| row.corrupt(e))?,
     })
 }

@@ -4,8 +4,9 @@ use claimstream_domain::{Reason, Received, RetryPolicy, step::StepResult};
 use claimstream_ports::{ConsumeError, Delivery, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
-use super::{Consumer, Once, Undone, once::once, undone::Failure};
-use claimstream::{in_transaction, work};
+use super::{Consumer, InboxError, InboxMessage, Once, Undone, once::once_written, undone::Failure};
+use crate::effect::{Written, effect};
+use claimstream::work;
 
 /// Has an effect once for each message that a broker gives, made by [`Inbox::consumption`](super::Inbox::consumption).
 pub struct Consumption<S, F> {
@@ -85,10 +86,12 @@ where
     }
 
     async fn attempt(&self, received: &Received) -> Result<Once, Failure> {
-        let done = in_transaction(&*self.store, &*self.timer, |tx| {
+        let key = InboxMessage::from(received).key(&self.consumer);
+        let written = &Written::of(&key.map_err(|e| Undone::from(InboxError::from(e)).failure())?);
+        let done = effect(&*self.store, &*self.timer, written, |tx| {
             work(async move {
                 let effect = |tx| (self.effect)(tx, received);
-                once(&*self.store, tx, &self.consumer, received.into(), effect).await
+                once_written(&*self.store, tx, &self.consumer, received.into(), written, effect).await
             })
         });
         done.await.map_err(Undone::failure)

@@ -11,8 +11,9 @@ use claimstream_domain::{Claimed, Verdict, step::StepResult};
 use claimstream_ports::{Handler, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
-use super::{Consumer, Once, Undone, once::once};
-use claimstream::{in_transaction, work};
+use super::{Consumer, InboxError, InboxMessage, Undone, once::Once, once::once_written};
+use crate::effect::{Written, effect};
+use claimstream::work;
 
 /// A [`Handler`] whose effect happens once for each message, made by [`Inbox::handler`](super::Inbox::handler).
 pub struct InboxHandler<S, F> {
@@ -36,14 +37,18 @@ where
 {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
         let begun = &AtomicBool::new(false);
-        let done = in_transaction(&*self.store, &*self.timer, |tx| {
+        let written = match InboxMessage::from(claimed).key(&self.consumer) {
+            Ok(key) => &Written::of(&key),
+            Err(invalid) => return Undone::from(InboxError::from(invalid)).verdict(),
+        };
+        let done = effect(&*self.store, &*self.timer, written, |tx| {
             work(async move {
                 begun.store(false, Ordering::Relaxed);
                 let effect = |tx| {
                     begun.store(true, Ordering::Relaxed);
                     (self.effect)(tx, claimed)
                 };
-                once(&*self.store, tx, &self.consumer, claimed.into(), effect).await
+                once_written(&*self.store, tx, &self.consumer, claimed.into(), written, effect).await
             })
         });
         match done.await {

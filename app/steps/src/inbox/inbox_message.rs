@@ -1,4 +1,6 @@
-use claimstream_domain::{Claimed, Fingerprint, Message, Payload};
+use claimstream_domain::{Claimed, Fingerprint, Invalid, Message, Payload, step::StepKey};
+
+use super::Consumer;
 
 /// What came: the id by which it is known again, and the fingerprint of what it said.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +13,11 @@ impl InboxMessage {
     /// Something from elsewhere, by the id that its sender gave it, of 1 to 255 bytes.
     pub fn new(id: impl Into<Box<str>>, payload: &Payload) -> Self {
         Self { id: id.into(), fingerprint: Fingerprint::of_payload(payload) }
+    }
+
+    /// The key of its step.
+    pub(super) fn key(&self, consumer: &Consumer) -> Result<StepKey, Invalid> {
+        StepKey::new(consumer.scope(), &self.id, "")
     }
 }
 

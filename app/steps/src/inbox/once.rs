@@ -1,12 +1,13 @@
 use std::future::Future;
 
 use claimstream_domain::{
-    Invalid,
+    Invalid, Reason,
     step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat},
 };
 use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 
 use super::{Consumer, InboxMessage};
+use crate::effect::{BrokenStep, Written, whole};
 use claimstream::TransactionError;
 
 /// Whether the effect happened now or before.
@@ -46,13 +47,22 @@ pub enum InboxError {
         /// Its id.
         id: Box<str>,
     },
+    /// A part of the effect stands though the effect failed. Trying again does not help.
+    #[error("{0}")]
+    Broken(Reason),
+}
+
+impl From<BrokenStep> for InboxError {
+    fn from(broken: BrokenStep) -> Self {
+        Self::Broken(Reason::new(broken))
+    }
 }
 
 impl TransactionError for InboxError {
     fn store_error(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) => Some(error),
-            Self::Invalid(_) | Self::Conflict { .. } => None,
+            Self::Invalid(_) | Self::Conflict { .. } | Self::Broken(_) => None,
         }
     }
 }
@@ -73,10 +83,33 @@ where
     Fut: Future<Output = Result<StepResult, E>>,
     E: From<InboxError>,
 {
-    let key = StepKey::new(consumer.scope(), &message.id, "").map_err(InboxError::from)?;
+    let key = message.key(consumer).map_err(InboxError::from)?;
+    let written = Written::of(&key);
+    once_written(store, tx, consumer, message, &written, effect).await
+}
+
+/// The same for a transaction whose roll-back is proven: `written` is of the message's key.
+pub(super) async fn once_written<'tx, S, Tx, Fut, E>(
+    store: &S,
+    tx: &'tx Tx,
+    consumer: &Consumer,
+    message: InboxMessage,
+    written: &Written,
+    effect: impl FnOnce(&'tx Tx) -> Fut,
+) -> Result<Once, E>
+where
+    S: StepLedger<Tx> + ?Sized,
+    Tx: Sync + ?Sized,
+    Fut: Future<Output = Result<StepResult, E>>,
+    E: From<InboxError>,
+{
+    let key = message.key(consumer).map_err(InboxError::from)?;
     let step = NewStep::new(key, DONE).asked_with(message.fingerprint);
-    match store.begin(tx, &step).await.map_err(InboxError::from)? {
-        Begun::Found(found) => Ok(Once::Repeated(answer(consumer, message, &found)?)),
+    match written.begin(store, tx, &step).await.map_err(InboxError::from)? {
+        Begun::Found(found) => {
+            whole(&step.key, &found).map_err(InboxError::from)?;
+            Ok(Once::Repeated(answer(consumer, message, &found)?))
+        }
         Begun::New(begun) => {
             let result = effect(tx).await?;
             keep(store, tx, &step.key, &begun, &result).await?;

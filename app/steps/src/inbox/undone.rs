@@ -4,6 +4,7 @@ use claimstream_domain::{Claimed, Reason, Verdict};
 use claimstream_ports::StoreError;
 
 use super::{Consumer, InboxError};
+use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
 /// Why an effect was not had, and the next state of its message.
@@ -75,6 +76,12 @@ impl Undone {
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Self {
         Self(Why::Store(error))
+    }
+}
+
+impl From<BrokenStep> for Undone {
+    fn from(broken: BrokenStep) -> Self {
+        Self::bury(broken)
     }
 }
 

@@ -3,6 +3,7 @@ use std::fmt;
 use claimstream_domain::Reason;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
+use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
 /// Why a step was not taken, which decides what becomes of the saga.
@@ -45,6 +46,12 @@ impl StepFailure {
     /// A state that must never occur: an alarm is raised, and a person has to look.
     pub fn invariant(why: impl fmt::Display) -> Self {
         Self::Invariant(Reason::new(why))
+    }
+}
+
+impl From<BrokenStep> for StepFailure {
+    fn from(broken: BrokenStep) -> Self {
+        Self::invariant(broken)
     }
 }
 

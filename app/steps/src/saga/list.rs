@@ -17,6 +17,7 @@ use super::{
     row::{Opened, SagaRow},
     tally::Counters,
 };
+use crate::effect::Written;
 use claimstream::{in_transaction, work};
 
 /// A kind of saga: its list of steps, and everything that can be asked of sagas of this kind.
@@ -49,7 +50,7 @@ where
         let run = self.run(id, owner, input)?;
         let opened = async {
             let message = self.0.message(&run, SagaOrderKind::New)?;
-            self.0.open_in(tx, &run, SagaState::Init, &message).await
+            self.0.open_in(tx, &run, SagaState::Init, &message, &Written::of(&run.row)).await
         };
         match opened.await.map_err(|e| self.refused(&run, e))? {
             Opened::New(_) => Ok(Enqueued::New),

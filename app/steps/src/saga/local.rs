@@ -13,6 +13,7 @@ use super::{
     SagaRun, StepFailure,
     step::{Step, state_of},
 };
+use crate::effect::{Written, effect};
 use claimstream::{in_transaction, work};
 
 /// What a step does in its own transaction.
@@ -41,11 +42,12 @@ where
 
     async fn forward(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::Done)?);
-        in_transaction(&db, timer, |tx| {
+        let written = Written::of(&step.key);
+        effect(&db, timer, &written, |tx| {
             work(async {
-                match db.begin(tx, &step).await? {
+                match written.begin(&db, tx, &step).await? {
                     Begun::New(_) => (self.forward)(tx, run).await.map(|()| SagaStepState::Done),
-                    Begun::Found(found) => state_of(&self.name, &found),
+                    Begun::Found(found) => state_of(&step.key, &found),
                 }
             })
         })
@@ -54,17 +56,18 @@ where
 
     async fn undo(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::RolledBack)?);
-        in_transaction(&db, timer, |tx| {
+        let written = Written::of(&step.key);
+        effect(&db, timer, &written, |tx| {
             work(async {
                 let found = match db.begin(tx, &step).await? {
                     Begun::New(_) => return Ok(SagaStepState::RolledBack),
                     Begun::Found(found) => found,
                 };
-                match (state_of(&self.name, &found)?, &self.undo) {
+                match (state_of(&step.key, &found)?, &self.undo) {
                     (SagaStepState::Done, Some(undo)) => {
                         let change = StepChange::to(SagaStepState::RolledBack.code());
                         let changed = db.advance(tx, &step.key, &found, &change).await?;
-                        changed.ok_or_else(changed_meanwhile)?;
+                        written.note(&changed.ok_or_else(changed_meanwhile)?);
                         undo(tx, run).await.map(|()| SagaStepState::RolledBack)
                     }
                     (state, _) => Ok(state),
@@ -77,7 +80,7 @@ where
     async fn look(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<Option<SagaStepState>, StepFailure> {
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::Done)?);
         let found = in_transaction(&db, timer, |tx| work(async { db.find(tx, &step.key).await })).await;
-        found?.map(|row| state_of(&self.name, &row)).transpose()
+        found?.map(|row| state_of(&step.key, &row)).transpose()
     }
 
     /// In the saga's home its own row is there, and says it itself.

@@ -64,7 +64,7 @@ where
     async fn forward(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let key = self.key(run)?;
         let row = self.begin(&key, SagaStepState::Calling, timer).await?;
-        match state_of(&self.name, &row)? {
+        match state_of(&key, &row)? {
             SagaStepState::Calling => (self.call)(&IdempotencyKey::of(&key), run).await?,
             state => return Ok(state),
         }
@@ -74,7 +74,7 @@ where
     async fn undo(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let key = self.key(run)?;
         let row = self.begin(&key, SagaStepState::RolledBack, timer).await?;
-        match (state_of(&self.name, &row)?, &self.cancel) {
+        match (state_of(&key, &row)?, &self.cancel) {
             (SagaStepState::Done | SagaStepState::Calling, Some(cancel)) => {
                 cancel(&IdempotencyKey::of(&key), run).await?;
                 self.advance(&key, &row, SagaStepState::RolledBack, timer).await
@@ -86,7 +86,7 @@ where
     async fn look(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<Option<SagaStepState>, StepFailure> {
         let (home, key) = (&self.home, self.key(run)?);
         let found = in_transaction(home, timer, |tx| work(async { home.find(tx, &key).await })).await;
-        found?.map(|row| state_of(&self.name, &row)).transpose()
+        found?.map(|row| state_of(&key, &row)).transpose()
     }
 
     /// Its row is in the saga's home.
@@ -140,7 +140,7 @@ where
         })
         .await?;
         match found {
-            Some(row) => state_of(&self.name, &row),
+            Some(row) => state_of(key, &row),
             None => Err(StepFailure::invariant(format_args!("the row of step {} is gone", self.name))),
         }
     }

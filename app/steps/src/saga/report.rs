@@ -2,10 +2,8 @@ use std::time::Duration;
 
 use claimstream_domain::{
     Reason,
-    saga::{SagaId, SagaRecord, SagaState},
+    saga::{SagaDetails, SagaId, SagaRecord, SagaState},
 };
-
-use super::row::reason_of;
 
 /// A saga as its owner sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +27,7 @@ impl<I: serde::de::DeserializeOwned> SagaReport<I> {
             id: record.id,
             input: serde_json::from_str(&record.input).ok(),
             state: row.and_then(|row| SagaState::of_code(row.state)),
-            reason: row.and_then(reason_of),
+            reason: row.and_then(|row| SagaDetails::read(row.result.as_ref()).reason()),
             age: record.age,
         }
     }

@@ -1,9 +1,10 @@
 use super::{SagaHome, SagaRun, StepFailure, parts::Parts};
+use crate::effect::{Written, effect, whole};
 use claimstream::{in_transaction, work};
 use claimstream_domain::{
     NewMessage, Reason,
-    saga::{NewSaga, SagaOrder, SagaOrderKind, SagaState},
-    step::{Begun, NewStep, Repeat, Step, StepChange, StepResult, repeat},
+    saga::{NewSaga, SagaDetails, SagaOrder, SagaOrderKind, SagaState},
+    step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, repeat},
 };
 
 /// The saga's own row, as it was seen.
@@ -23,7 +24,8 @@ pub(super) enum Opened {
 }
 
 impl SagaRow {
-    pub(super) fn of(step: Step) -> Result<Self, StepFailure> {
+    pub(super) fn of(key: &StepKey, step: Step) -> Result<Self, StepFailure> {
+        whole(key, &step)?;
         match SagaState::of_code(step.state) {
             Some(state) => Ok(Self { step, state }),
             None => {
@@ -35,20 +37,21 @@ impl SagaRow {
 
     /// Why it was called off, if it was.
     pub(super) fn reason(&self) -> Reason {
-        reason_of(&self.step).unwrap_or_else(|| Reason::new("called off"))
+        self.details().reason().unwrap_or_else(|| Reason::new("called off"))
     }
-}
 
-pub(super) fn reason_of(step: &Step) -> Option<Reason> {
-    step.result.as_ref().map(|result| Reason::new(String::from_utf8_lossy(result.as_bytes())))
+    pub(super) fn details(&self) -> SagaDetails {
+        SagaDetails::read(self.step.result.as_ref())
+    }
 }
 
 impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
     /// Writes the saga's first row, with its note and its check message, unless there is one.
     pub(super) async fn open(&self, run: &SagaRun<I>, state: SagaState) -> Result<Opened, StepFailure> {
         let check = self.message(run, SagaOrderKind::Check)?.deliver_after(self.config.check_after);
-        in_transaction(&self.home, &*self.timer, |tx| {
-            work(async { self.open_in(tx, run, state, &check).await })
+        let written = Written::of(&run.row);
+        effect(&self.home, &*self.timer, &written, |tx| {
+            work(async { self.open_in(tx, run, state, &check, &written).await })
         })
         .await
     }
@@ -59,14 +62,17 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
         run: &SagaRun<I>,
         state: SagaState,
         message: &NewMessage,
+        written: &Written,
     ) -> Result<Opened, StepFailure> {
-        let asked = NewStep::new(run.row.clone(), state.code()).asked_with(run.fingerprint());
-        let step = match self.home.begin(tx, &asked).await? {
+        let details = SagaDetails::of_steps(self.names()).result().map_err(StepFailure::invariant)?;
+        let asked =
+            NewStep::new(run.row.clone(), state.code()).asked_with(run.fingerprint()).with_result(details);
+        let step = match written.begin(&self.home, tx, &asked).await? {
             Begun::New(step) => step,
             Begun::Found(step) if repeat(asked.fingerprint.as_ref(), &step) == Repeat::Conflict => {
                 return Ok(Opened::Taken);
             }
-            Begun::Found(step) => return Ok(Opened::Found(SagaRow::of(step)?)),
+            Begun::Found(step) => return Ok(Opened::Found(SagaRow::of(&run.row, step)?)),
         };
         let row = SagaRow { step, state };
         self.home.note(tx, &note(run)).await?;
@@ -88,12 +94,15 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
         let order = self.message(run, SagaOrderKind::RollBack)?;
         let mut change = StepChange::to(to.code());
         if let Some(reason) = reason {
-            change = change.with_result(result_of(reason)?);
+            let details = row.details().called_off(reason);
+            change = change.with_result(details.result().map_err(StepFailure::invariant)?);
         }
-        in_transaction(&self.home, &*self.timer, |tx| {
+        let written = Written::of(&run.row);
+        effect(&self.home, &*self.timer, &written, |tx| {
             work(async {
                 let moved = self.home.advance(tx, &run.row, &row.step, &change).await?;
                 let Some(step) = moved else { return Ok(None) };
+                written.note(&step);
                 let row = SagaRow { step, state: to };
                 if to == SagaState::ToRollback {
                     self.home.enqueue(tx, std::slice::from_ref(&order)).await?;
@@ -110,7 +119,12 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
         let home = &self.home;
         let found: Result<Option<Step>, StepFailure> =
             in_transaction(home, &*self.timer, |tx| work(async { Ok(home.find(tx, &run.row).await?) })).await;
-        found?.map(SagaRow::of).transpose()
+        found?.map(|step| SagaRow::of(&run.row, step)).transpose()
+    }
+
+    /// The names of its steps, in their order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.name())
     }
 
     async fn tell(&self, tx: &H::Tx, run: &SagaRun<I>, reason: &Reason) -> Result<(), StepFailure> {
@@ -129,8 +143,4 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
 
 fn note<I>(run: &SagaRun<I>) -> NewSaga {
     NewSaga { scope: run.row.scope().into(), id: run.id, owner: run.owner.clone(), input: run.json.clone() }
-}
-
-fn result_of(reason: &Reason) -> Result<StepResult, StepFailure> {
-    StepResult::new(reason.as_str().as_bytes()).map_err(StepFailure::invariant)
 }

@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use claimstream_domain::{
     saga::{SagaState, SagaStepState},
-    step::Step as Row,
+    step::{Step as Row, StepKey},
 };
 use claimstream_ports::Timer;
 
 use super::{SagaRun, StepFailure};
+use crate::effect::whole;
 
 /// One step of a saga, whatever it is made of; it answers how its row stands afterwards.
 #[async_trait]
@@ -25,10 +26,12 @@ pub(super) trait Step<I>: Send + Sync {
     async fn close(&self, run: &SagaRun<I>, end: SagaState, timer: &dyn Timer) -> Result<(), StepFailure>;
 }
 
-pub(super) fn state_of(name: &str, row: &Row) -> Result<SagaStepState, StepFailure> {
+pub(super) fn state_of(key: &StepKey, row: &Row) -> Result<SagaStepState, StepFailure> {
+    whole(key, row)?;
     SagaStepState::of_code(row.state).ok_or_else(|| {
         StepFailure::invariant(format_args!(
-            "the row of step {name} is in state {}, which is none",
+            "the row of step {} is in state {}, which is none",
+            key.step(),
             row.state
         ))
     })

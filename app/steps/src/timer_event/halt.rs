@@ -2,6 +2,7 @@ use claimstream_domain::{Invalid, Reason};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use super::DecisionError;
+use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
 /// Why a transaction of a tick was rolled back.
@@ -20,6 +21,12 @@ pub(super) enum Halt {
 impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<BrokenStep> for Halt {
+    fn from(broken: BrokenStep) -> Self {
+        Self::Failed(Reason::new(broken))
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     halt::Halt,
     next_ticks::enqueue_ticks,
 };
+use crate::effect::{Written, effect as effect_of_step, whole};
 use claimstream::{in_transaction, work};
 
 /// One tick's visit to its event.
@@ -101,13 +102,13 @@ impl<S: EventStore> Visit<'_, S> {
 
     /// The effect and its record in one transaction.
     async fn decide_here(&self, row: &EventRow, key: &StepKey, effect: &Local<S::Tx>) -> Result<(), Halt> {
-        let (store, event) = (self.store, &EventInfo::of(self.tick));
-        in_transaction(store, self.timer, |tx| {
+        let (store, event, written) = (self.store, &EventInfo::of(self.tick), &Written::of(key));
+        effect_of_step(store, self.timer, written, |tx| {
             work(async move {
                 row.guard(store, tx, self.scheme.row_lock).await?;
-                match store.begin(tx, &NewStep::new(key.clone(), DECIDED)).await? {
+                match written.begin(store, tx, &NewStep::new(key.clone(), DECIDED)).await? {
                     Begun::New(_) => Ok(effect(tx, event).await?),
-                    Begun::Found(_) => Ok(()),
+                    Begun::Found(found) => Ok(whole(key, &found)?),
                 }
             })
         })
@@ -219,11 +220,12 @@ impl<S: EventStore> Visit<'_, S> {
     async fn hook(&self, row: &EventRow) -> Result<Option<Reason>, Halt> {
         let Some(hook) = &self.scheme.hook else { return Ok(None) };
         let (store, key) = (self.store, &row.hook()?);
-        let done = in_transaction(store, self.timer, |tx| {
+        let written = &Written::of(key);
+        let done = effect_of_step(store, self.timer, written, |tx| {
             work(async move {
-                match store.begin(tx, &NewStep::new(key.clone(), DECIDED)).await? {
+                match written.begin(store, tx, &NewStep::new(key.clone(), DECIDED)).await? {
                     Begun::New(_) => Ok(hook(tx, &self.timed_out(tx, row).await?).await?),
-                    Begun::Found(_) => Ok(()),
+                    Begun::Found(found) => Ok(whole(key, &found)?),
                 }
             })
         });
@@ -239,7 +241,8 @@ impl<S: EventStore> Visit<'_, S> {
     async fn timed_out(&self, tx: &S::Tx, row: &EventRow) -> Result<TimedOut, Halt> {
         let mut unfinished = Vec::new();
         for decision in &self.scheme.decisions {
-            if self.store.find(tx, &row.decision(&decision.name)?).await?.is_none() {
+            let found = self.store.find(tx, &row.decision(&decision.name)?).await?;
+            if found.is_none_or(|record| record.is_broken()) {
                 unfinished.push(decision.name.clone());
             }
         }

@@ -2,7 +2,8 @@
 SELECT o.scope, COUNT(DISTINCT o.run) AS runs, {days_since MIN(o.changed_at)} AS days
   FROM claimstream_step o
  WHERE o.changed_at < {now} - {span :kept}
-   AND (   (o.scope = 'tcc' AND o.state = 0)
+   AND (   o.state = 255
+        OR (o.scope = 'tcc' AND o.state = 0)
         OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3))
         OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0)
         OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3))

@@ -2,6 +2,7 @@
 UPDATE claimstream_step
    SET state      = :state,
        version    = version + 1,
+       origin     = :origin,
        result     = COALESCE(:result, result),
        changed_at = {now}
  WHERE scope = :scope
