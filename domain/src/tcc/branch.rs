@@ -46,6 +46,9 @@ pub enum BranchRefusal {
     /// The Try comes after the Cancel. Were it let in, its reservation would stay for ever.
     #[error("the branch has been cancelled, a late try is refused")]
     LateTry,
+    /// It is about something else than what the branch was first called with.
+    #[error("the branch was called before with another payload")]
+    OtherPayload,
     /// There is nothing to confirm.
     #[error("the branch was never tried, there is nothing to confirm")]
     NotTried,

@@ -1,6 +1,7 @@
-use claimstream_domain::tcc::BranchRefusal;
+use claimstream_domain::{Reason, tcc::BranchRefusal};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
+use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
 /// Why an operation of a branch was not carried out; the transaction is to be rolled back.
@@ -10,6 +11,9 @@ pub enum TccError<E> {
     /// What the branch has heard before rules it out; it would be ruled out again.
     #[error(transparent)]
     Refused(#[from] BranchRefusal),
+    /// A part of an earlier effect of the branch stands though that effect failed.
+    #[error("{0}")]
+    Broken(Reason),
     /// Somebody changed the branch meanwhile; the same transaction, done again, reads its new state.
     #[error("{0}")]
     Conflict(#[source] StoreError),
@@ -28,6 +32,12 @@ impl<E> TccError<E> {
     }
 }
 
+impl<E> From<BrokenStep> for TccError<E> {
+    fn from(broken: BrokenStep) -> Self {
+        Self::Broken(Reason::new(broken))
+    }
+}
+
 impl<E> From<StoreError> for TccError<E> {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
@@ -37,7 +47,7 @@ impl<E> From<StoreError> for TccError<E> {
 impl<E: TransactionError> TransactionError for TccError<E> {
     fn store_error(&self) -> Option<&StoreError> {
         match self {
-            Self::Refused(_) => None,
+            Self::Refused(_) | Self::Broken(_) => None,
             Self::Conflict(error) | Self::Store(error) => Some(error),
             Self::Effect(error) => error.store_error(),
         }

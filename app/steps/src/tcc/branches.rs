@@ -1,9 +1,9 @@
 use std::{fmt, future::Future, sync::Arc};
 
 use claimstream_domain::{
-    Invalid,
-    step::{Begun, NewStep, Step, StepChange, StepKey, StepResult},
-    tcc::{BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, Operation},
+    Fingerprint, Invalid,
+    step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, StepResult, repeat},
+    tcc::{BranchCall, BranchMove, BranchName, BranchRefusal, BranchState, GlobalId, Operation},
 };
 use claimstream_ports::{
     StoreError, StoreErrorKind,
@@ -12,6 +12,7 @@ use claimstream_ports::{
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::TccError;
+use crate::effect::{Written, whole};
 
 /// Carries out Try, Confirm and Cancel of branches, each in the caller's transaction together with its effect.
 ///
@@ -48,6 +49,25 @@ pub struct Tcc<Tx> {
     ledger: Arc<dyn StepLedger<Tx>>,
 }
 
+/// What a branch is called for, and what the transaction of the call writes of it.
+pub(super) struct Asked {
+    pub(super) written: Written,
+    /// Of the payload, where the caller has one.
+    fingerprint: Option<Fingerprint>,
+}
+
+impl Asked {
+    fn of(gid: &GlobalId, branch: &BranchName) -> Result<Self, StoreError> {
+        Ok(Self { written: Written::of(&key(gid, branch)?), fingerprint: None })
+    }
+
+    /// A call with its payload, which is the same for every operation of a branch.
+    pub(super) fn by(call: &BranchCall) -> Result<Self, StoreError> {
+        let of_branch = Self::of(&call.key.gid, &call.key.branch)?;
+        Ok(Self { fingerprint: Some(Fingerprint::of_json(&call.payload)), ..of_branch })
+    }
+}
+
 /// A branch as an operation found it, and what the table says.
 struct Ruling {
     key: StepKey,
@@ -77,14 +97,29 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<T, E>>,
     {
-        let ruling = self.rule(tx, gid, branch, Operation::Try).await?;
+        self.try_asked(tx, &Asked::of(gid, branch)?, reserve).await
+    }
+
+    /// The same, as it was asked for.
+    pub(super) async fn try_asked<'a, T, E, F, V>(
+        &self,
+        tx: &'a Tx,
+        asked: &Asked,
+        reserve: F,
+    ) -> Result<T, TccError<E>>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce(&'a Tx) -> V,
+        V: Future<Output = Result<T, E>>,
+    {
+        let ruling = self.rule(tx, asked, Operation::Try).await?;
         if !ruling.verdict.has_effect() {
             return Ok(answer_of(&ruling.step)?);
         }
         let answer = reserve(tx).await.map_err(TccError::Effect)?;
         if let Some(result) = result_of(&answer)? {
             let change = StepChange::to(ruling.step.state).with_result(result);
-            self.advance(tx, &ruling, &change, Operation::Try).await?;
+            self.advance(tx, asked, &ruling, &change, Operation::Try).await?;
         }
         Ok(answer)
     }
@@ -103,7 +138,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<(), E>>,
     {
-        self.end(tx, gid, branch, Operation::Confirm, effect).await
+        self.end(tx, &Asked::of(gid, branch)?, Operation::Confirm, effect).await
     }
 
     /// Gives the reservation back, and says whether this call did so.
@@ -121,7 +156,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<(), E>>,
     {
-        self.end(tx, gid, branch, Operation::Cancel, release).await
+        self.end(tx, &Asked::of(gid, branch)?, Operation::Cancel, release).await
     }
 
     /// Where a branch stands as `tx` sees it, without a lock; `None` if nobody has spoken of it.
@@ -135,11 +170,11 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         step.as_ref().map(state_of).transpose()
     }
 
-    async fn end<'a, E, F, V>(
+    /// Confirms or cancels a branch, as it was asked for.
+    pub(super) async fn end<'a, E, F, V>(
         &self,
         tx: &'a Tx,
-        gid: &GlobalId,
-        branch: &BranchName,
+        asked: &Asked,
         operation: Operation,
         effect: F,
     ) -> Result<BranchMove, TccError<E>>
@@ -147,9 +182,9 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<(), E>>,
     {
-        let ruling = self.rule(tx, gid, branch, operation).await?;
+        let ruling = self.rule(tx, asked, operation).await?;
         if let BranchMove::Move(state) = ruling.verdict {
-            self.advance(tx, &ruling, &StepChange::to(state.code()), operation).await?;
+            self.advance(tx, asked, &ruling, &StepChange::to(state.code()), operation).await?;
             effect(tx).await.map_err(TccError::Effect)?;
         }
         Ok(ruling.verdict)
@@ -157,17 +192,13 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
 
     /// Asks the table. Where the operation may be the first that a branch hears of, the insert decides whether it is: a
     /// read before it would find nothing on both sides of a race.
-    async fn rule<E>(
-        &self,
-        tx: &Tx,
-        gid: &GlobalId,
-        branch: &BranchName,
-        operation: Operation,
-    ) -> Result<Ruling, TccError<E>> {
-        let key = key(gid, branch)?;
+    async fn rule<E>(&self, tx: &Tx, asked: &Asked, operation: Operation) -> Result<Ruling, TccError<E>> {
+        let key = asked.written.key().clone();
         let step = match BranchState::after(None, operation) {
             Ok(BranchMove::Insert(state)) => {
-                match self.ledger.begin(tx, &NewStep::new(key.clone(), state.code())).await? {
+                let new =
+                    NewStep { fingerprint: asked.fingerprint, ..NewStep::new(key.clone(), state.code()) };
+                match asked.written.begin(&*self.ledger, tx, &new).await? {
                     Begun::New(step) => return Ok(Ruling { key, step, verdict: BranchMove::Insert(state) }),
                     Begun::Found(step) => step,
                 }
@@ -178,6 +209,10 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
                 Locked::Busy => return Err(TccError::conflict(operation.name())),
             },
         };
+        whole(&key, &step)?;
+        if repeat(asked.fingerprint.as_ref(), &step) == Repeat::Conflict {
+            return Err(BranchRefusal::OtherPayload.into());
+        }
         let verdict = BranchState::after(Some(state_of(&step)?), operation)?;
         Ok(Ruling { key, step, verdict })
     }
@@ -185,12 +220,16 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
     async fn advance<E>(
         &self,
         tx: &Tx,
+        asked: &Asked,
         ruling: &Ruling,
         change: &StepChange,
         operation: Operation,
     ) -> Result<(), TccError<E>> {
         match self.ledger.advance(tx, &ruling.key, &ruling.step, change).await? {
-            Some(_) => Ok(()),
+            Some(step) => {
+                asked.written.note(&step);
+                Ok(())
+            }
             None => Err(TccError::conflict(operation.name())),
         }
     }

@@ -11,8 +11,9 @@ use claimstream_ports::{
     tcc::{Participant, ParticipantError},
 };
 
-use super::{Resource, ResourceError, Tcc, TccError};
-use claimstream::{in_transaction, work};
+use super::{CoordinatorConfig, Resource, ResourceError, Tcc, TccError, branches::Asked};
+use crate::effect::effect;
+use claimstream::work;
 
 /// A participant in this process: each call is a transaction of its own, in the database of its [`Resource`].
 ///
@@ -43,7 +44,9 @@ where
         let mut looks = 0;
         loop {
             looks += 1;
-            let done = in_transaction(&*self.store, &*self.timer, |tx| work(self.branch(tx, call))).await;
+            let attempt =
+                effect(&*self.store, &*self.timer, &asked.written, |tx| work(self.branch(tx, asked, call)));
+            let done = attempt.await;
             match done {
                 Err(TccError::Refused(BranchRefusal::NotTried)) if !LOOKS.is_last(looks) => {
                     self.timer.sleep(LOOKS.delay(looks, 0)).await;
@@ -52,18 +55,24 @@ where
             }
         }
     }
+        let asked = &Asked::by(call)?;
 
-    async fn branch(&self, tx: &S::Tx, call: &BranchCall) -> Result<(), TccError<ResourceError>> {
+    async fn branch(
+        &self,
+        tx: &S::Tx,
+        asked: &Asked,
+        call: &BranchCall,
+    ) -> Result<(), TccError<ResourceError>> {
         let (gid, branch) = (&call.key.gid, &call.key.branch);
         let carried_out = match call.key.operation {
             Operation::Try => {
-                return self.tcc.try_(tx, gid, branch, |tx| self.resource.reserve(tx, call)).await;
+                return self.tcc.try_asked(tx, asked, |tx| self.resource.reserve(tx, call)).await;
             }
             Operation::Confirm => {
-                self.tcc.confirm(tx, gid, branch, |tx| self.resource.confirm(tx, call)).await?
+                self.tcc.end(tx, asked, call.key.operation, |tx| self.resource.confirm(tx, call)).await?
             }
             Operation::Cancel => {
-                self.tcc.cancel(tx, gid, branch, |tx| self.resource.release(tx, call)).await?
+                self.tcc.end(tx, asked, call.key.operation, |tx| self.resource.release(tx, call)).await?
             }
         };
         tracing::debug!(%gid, %branch, operation = %call.key.operation, ?carried_out, "tcc.branch");
@@ -88,7 +97,9 @@ where
     async fn carry_out(&self, call: &BranchCall) -> Result<(), ParticipantError> {
         self.carried_out(call).await.map_err(|error: TccError<ResourceError>| match error {
             TccError::Refused(refusal) => ParticipantError::refused(refusal),
-            TccError::Effect(ResourceError::Refused { reason }) => ParticipantError::Refused { reason },
+            TccError::Effect(ResourceError::Refused { reason }) | TccError::Broken(reason) => {
+                ParticipantError::Refused { reason }
+            }
             passing => ParticipantError::failed(passing),
         })
     }
