@@ -36,6 +36,17 @@ impl StepRetention {
         }
     }
 
+    /// Refuses a time after which a call of a TCC transaction may still come: a late Try would reserve for good. It may be undecided until
+    /// `deadline`, and a call of before is made again after `wait` at the latest.
+    pub fn check_for_calls(keep: Duration, deadline: Duration, wait: Duration) -> Result<(), Invalid> {
+        Self::check(keep)?;
+        let horizon = deadline.saturating_add(wait);
+        match keep > horizon {
+            true => Ok(()),
+            false => Err(too_short(keep, horizon, "a call of a TCC transaction may come late")),
+        }
+    }
+
     /// How long after its first attempt a message may still be tried: every attempt lasts a lease, or as long as a handler may
     /// take, and waits its longest delay.
     pub fn horizon(retry: &RetryPolicy, lease: Lease, handling: Duration) -> Duration {
@@ -69,6 +80,11 @@ mod tests {
             "step_retention is 1h 50m, it must be longer than 1h 50m, which the retry policy keeps a message coming"
         );
         assert!(StepRetention::check(Duration::from_secs(60)).is_err());
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        assert_eq!(StepRetention::check_for_calls(hours(48), hours(46), hours(1)), Ok(()));
+        let refused = StepRetention::check_for_calls(hours(48), hours(47), hours(1)).unwrap_err().to_string();
+        assert!(refused.contains("a call of a TCC transaction may come late"), "{refused}");
+        assert!(StepRetention::check_for_calls(hours(48), Duration::MAX, hours(1)).is_err());
         let long = Duration::from_secs(600);
         assert_eq!(StepRetention::horizon(&retry, lease, long), Duration::from_secs(20 * 900));
         assert!(StepRetention::check_against(StepRetention::DEFAULT, &retry, lease, Duration::MAX).is_err());

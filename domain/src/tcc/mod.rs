@@ -9,10 +9,12 @@
 
 mod branch;
 mod call;
+mod carried_out;
 mod global;
 mod name;
 
 pub use branch::{BranchMove, BranchRefusal, BranchState, Operation};
 pub use call::{Branch, BranchCall, BranchCallKey};
+pub use carried_out::CarriedOut;
 pub use global::{GlobalAction, GlobalEvent, GlobalState, GlobalTransaction, GlobalTrigger};
 pub use name::{BranchName, GlobalId};

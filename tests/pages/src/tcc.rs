@@ -75,8 +75,9 @@ async fn branches(
     timer: Arc<dyn Timer>,
     coupon_service: impl Participant + 'static,
 ) -> Result<Arc<Coordinator<SeaOrmOutbox>>, Failure> {
-    let coordinator = Coordinator::new(outbox.clone(), timer.clone(), CoordinatorConfig::default())?
-        .with("stock", LocalParticipant::new(outbox.clone(), timer.clone(), Stock))?
+    let config = CoordinatorConfig::default();
+    let coordinator = Coordinator::new(outbox.clone(), timer.clone(), config.clone())?
+        .with("stock", LocalParticipant::new(outbox.clone(), timer.clone(), Stock, &config)?)?
         .with("coupon", coupon_service)?;
     let coordinator = Arc::new(coordinator);
 

@@ -4,7 +4,10 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Fingerprint, Invalid, NewMessage, Verdict,
     step::{Begun, NewStep, Repeat, Step, StepChange, StepKey, repeat},
-    tcc::{GlobalAction, GlobalEvent, GlobalId, GlobalState, GlobalTransaction, GlobalTrigger, Operation},
+    tcc::{
+        CarriedOut, GlobalAction, GlobalEvent, GlobalId, GlobalState, GlobalTransaction, GlobalTrigger,
+        Operation,
+    },
 };
 use claimstream_ports::{
     Enqueue, Handler, StoreError, StoreErrorKind, Timer, Transactions,
@@ -29,8 +32,9 @@ use claimstream::{in_transaction, work};
 ///
 /// * A Try that is refused cancels all; one that fails is made again until the deadline cancels all.
 /// * Once decided, Confirm and Cancel are repeated, with the outbox's backoff, until every participant has said `Ok`. One that
-///   refuses then needs somebody: it is traced as an error, and a [`TccAlarm`](super::TccAlarm) goes into
-///   [`CoordinatorConfig::alarms`], once.
+///   refuses then needs a person: it is traced as an error, and a [`TccAlarm`](super::TccAlarm) goes into
+///   [`CoordinatorConfig::alarms`], once. So does one about a participant that still fails after
+///   [`CoordinatorConfig::alarm_after`] deliveries.
 /// * Every branch is cancelled, whether it was tried or not; a participant that never saw the Try keeps a marker.
 ///
 /// It is the [`Handler`] of its own queue; give the pipeline the retry policy of
@@ -141,6 +145,7 @@ where
         &self,
         trigger: GlobalTrigger,
         global: &GlobalTransaction,
+        is_late: bool,
     ) -> Result<(), CoordinatorError> {
         let gid = &global.gid;
         loop {
@@ -160,11 +165,11 @@ where
                     Err(failed) => return Err(put_off(failed)),
                 },
                 GlobalAction::ConfirmAll => {
-                    self.end_all(global, Operation::Confirm).await?.map_err(put_off)?;
+                    self.end_all(global, &step, Operation::Confirm, is_late).await?.map_err(put_off)?;
                     GlobalEvent::AllConfirmed
                 }
                 GlobalAction::CancelAll => {
-                    self.end_all(global, Operation::Cancel).await?.map_err(put_off)?;
+                    self.end_all(global, &step, Operation::Cancel, is_late).await?.map_err(put_off)?;
                     GlobalEvent::AllCancelled
                 }
             };
@@ -172,15 +177,30 @@ where
         }
     }
 
-    /// Confirms or cancels every branch, and raises an alarm for each participant that refuses.
+    /// Confirms or cancels every branch, keeps which have carried that out if others have not, and raises an alarm for each participant
+    /// that refuses, or has failed many times.
     async fn end_all(
         &self,
         global: &GlobalTransaction,
+        step: &Step,
         operation: Operation,
+        is_late: bool,
     ) -> Result<Result<(), ParticipantError>, CoordinatorError> {
-        let ended = self.participants.end_all(global, operation).await;
-        if !ended.refusals.is_empty() {
-            let alarms = ended.refusals.iter().map(|alarm| alarm.message(self.config.alarms.clone()));
+        let before = CarriedOut::read(step.result.as_ref()).map_err(corrupt)?;
+        let ended = self.participants.end_all(global, operation, is_late, &before).await;
+        if ended.first.is_err() && ended.done != before {
+            let change = StepChange::to(step.state).with_result(ended.done.result()?);
+            in_transaction(&*self.store, &*self.timer, |tx| {
+                work(async {
+                    Ok::<_, CoordinatorError>(
+                        self.store.advance(tx, &key(&global.gid)?, step, &change).await?,
+                    )
+                })
+            })
+            .await?;
+        }
+        if !ended.alarms.is_empty() {
+            let alarms = ended.alarms.iter().map(|alarm| alarm.message(self.config.alarms.clone()));
             let alarms = alarms.collect::<Result<Vec<_>, Invalid>>()?;
             let raised: Result<_, CoordinatorError> = in_transaction(&*self.store, &*self.timer, |tx| {
                 work(async { Ok(self.store.enqueue(tx, &alarms).await?) })
@@ -250,7 +270,8 @@ where
             Ok(message) => message,
             Err(error) => return Verdict::bury(error),
         };
-        match self.attend(trigger, &global).await {
+        let is_late = claimed.attempt >= self.config.alarm_after;
+        match self.attend(trigger, &global, is_late).await {
             Ok(()) => Verdict::ack(),
             Err(error @ CoordinatorError::UnknownTransaction(_)) if claimed.attempt >= LOOKS => {
                 Verdict::bury(error)
@@ -298,8 +319,10 @@ fn key(gid: &GlobalId) -> Result<StepKey, Invalid> {
 }
 
 fn state_of(step: &Step) -> Result<GlobalState, StoreError> {
-    let unknown = || {
-        StoreError::new(StoreErrorKind::Corrupt, "global transaction", format!("its state is {}", step.state))
-    };
+    let unknown = || corrupt(format!("its state is {}", step.state));
     GlobalState::from_code(step.state).ok_or_else(unknown)
+}
+
+fn corrupt(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+    StoreError::new(StoreErrorKind::Corrupt, "global transaction", why)
 }

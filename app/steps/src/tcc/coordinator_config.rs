@@ -10,9 +10,11 @@ pub struct CoordinatorConfig {
     pub queue: QueueName,
     /// How long a transaction may be undecided; then it is cancelled. 60 s by default.
     pub deadline: Duration,
-    /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that refuses a decision;
+    /// Where alarms are enqueued, each a [`TccAlarm`](super::TccAlarm) about a participant that does not carry out a decision;
     /// the queue `tcc-alarms` by default.
     pub alarms: QueueName,
+    /// After how many deliveries of one message a participant that still fails is an alarm; 10.
+    pub alarm_after: u32,
     /// After which waits a call that failed is made again: 1 s doubled up to 60 s, without an end by default.
     /// The pipeline gets this policy; one that gives up leaves reservations to people.
     pub retry: RetryPolicy,
@@ -25,13 +27,20 @@ impl CoordinatorConfig {
     /// The queue of its alarms.
     pub const ALARMS: &str = "tcc-alarms";
 
-    /// Refuses a deadline of nothing or without an end, and a policy that could never run.
+    /// Refuses a deadline of nothing or without an end, an alarm before the first delivery, and a policy that could never run.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.deadline.is_zero() || self.deadline > Due::MAX_DELAY {
             return Err(Invalid::OutOfRange {
                 what: "TCC deadline",
                 given: format!("{:?}", self.deadline),
                 allowed: "longer than zero and at most a hundred years".into(),
+            });
+        }
+        if self.alarm_after == 0 {
+            return Err(Invalid::OutOfRange {
+                what: "alarm_after",
+                given: "0".into(),
+                allowed: "at least 1".into(),
             });
         }
         self.retry.check()
@@ -48,7 +57,7 @@ impl Default for CoordinatorConfig {
         };
         let queue = QueueName::new(Self::QUEUE).expect("the constant is a valid queue name");
         let alarms = QueueName::new(Self::ALARMS).expect("the constant is a valid queue name");
-        Self { queue, deadline: Duration::from_secs(60), alarms, retry }
+        Self { queue, deadline: Duration::from_secs(60), alarms, alarm_after: 10, retry }
     }
 }
 
@@ -63,6 +72,7 @@ mod tests {
         for deadline in [Duration::ZERO, Duration::MAX] {
             assert!(CoordinatorConfig { deadline, ..good.clone() }.check().is_err());
         }
+        assert!(CoordinatorConfig { alarm_after: 0, ..good.clone() }.check().is_err());
         let retry = RetryPolicy { max_attempts: 0, ..RetryPolicy::default() };
         assert!(CoordinatorConfig { retry, ..good }.check().is_err());
     }

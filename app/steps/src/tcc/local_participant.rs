@@ -2,12 +2,13 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Jitter, RetryPolicy,
+    Invalid, Jitter, RetryPolicy,
+    step::StepRetention,
     tcc::{BranchCall, BranchRefusal, Operation},
 };
 use claimstream_ports::{
     Timer, Transactions,
-    step::StepLedger,
+    step::{PurgeSteps, StepLedger},
     tcc::{Participant, ParticipantError},
 };
 
@@ -32,15 +33,27 @@ where
     S: Transactions + StepLedger<S::Tx> + 'static,
     R: Resource<S::Tx>,
 {
-    /// A participant whose branches and whose resource are in `store`.
-    pub fn new(store: Arc<S>, timer: Arc<dyn Timer>, resource: R) -> Self {
+    /// A participant whose branches and whose resource are in `store`, for transactions of a coordinator that drives them so.
+    ///
+    /// Refused if the store forgets a branch while a call of its transaction may still come.
+    pub fn new(
+        store: Arc<S>,
+        timer: Arc<dyn Timer>,
+        resource: R,
+        config: &CoordinatorConfig,
+    ) -> Result<Self, Invalid>
+    where
+        S: PurgeSteps,
+    {
+        StepRetention::check_for_calls(store.step_retention(), config.deadline, config.retry.cap)?;
         let tcc = Tcc::new(store.clone());
-        Self { store, tcc, timer, resource }
+        Ok(Self { store, tcc, timer, resource })
     }
 
     /// A branch that is to be confirmed and was not tried is looked at again: the node that is asked may not yet have carried out what
     /// another one has committed.
     async fn carried_out(&self, call: &BranchCall) -> Result<(), TccError<ResourceError>> {
+        let asked = &Asked::by(call)?;
         let mut looks = 0;
         loop {
             looks += 1;
@@ -55,7 +68,6 @@ where
             }
         }
     }
-        let asked = &Asked::by(call)?;
 
     async fn branch(
         &self,

@@ -29,7 +29,7 @@ mod participants;
 mod resource;
 mod trigger_message;
 
-pub use alarm::TccAlarm;
+pub use alarm::{TccAlarm, TccAlarmKind};
 pub use branch_error::TccError;
 pub use branches::Tcc;
 pub use claimstream_domain::tcc::{

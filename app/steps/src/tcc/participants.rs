@@ -6,11 +6,11 @@ use std::{
 
 use claimstream_domain::{
     Invalid,
-    tcc::{BranchCall, GlobalTransaction, Operation},
+    tcc::{BranchCall, CarriedOut, GlobalTransaction, Operation},
 };
 use claimstream_ports::tcc::{Participant, ParticipantError};
 
-use super::TccAlarm;
+use super::{TccAlarm, TccAlarmKind};
 
 /// The participants that a coordinator knows, by name.
 #[derive(Clone, Default)]
@@ -20,8 +20,10 @@ pub(super) struct Participants(HashMap<Box<str>, Arc<dyn Participant>>);
 pub(super) struct EndedAll {
     /// The first failure, if there is one.
     pub(super) first: Result<(), ParticipantError>,
-    /// A decided call that was refused.
-    pub(super) refusals: Vec<TccAlarm>,
+    /// What a person has to know of the decided calls that were not carried out.
+    pub(super) alarms: Vec<TccAlarm>,
+    /// Those that have carried the decision out, now or before.
+    pub(super) done: CarriedOut,
 }
 
 impl Participants {
@@ -53,21 +55,37 @@ impl Participants {
         Ok(())
     }
 
-    /// Confirms or cancels every branch; one that does not succeed keeps none of the others waiting.
-    pub(super) async fn end_all(&self, global: &GlobalTransaction, operation: Operation) -> EndedAll {
-        let mut all = EndedAll { first: Ok(()), refusals: Vec::new() };
-        for branch in &global.branches {
+    /// Confirms or cancels every branch that has not carried it out before; one that does not succeed keeps none of the others waiting.
+    ///
+    /// A call that fails is an alarm where many before it have failed.
+    pub(super) async fn end_all(
+        &self,
+        global: &GlobalTransaction,
+        operation: Operation,
+        is_late: bool,
+        before: &CarriedOut,
+    ) -> EndedAll {
+        let mut all = EndedAll { first: Ok(()), alarms: Vec::new(), done: before.clone() };
+        for branch in global.branches.iter().filter(|branch| !before.has(&branch.name)) {
             let call = BranchCall::new(&global.gid, branch, operation);
             let done = self.carry_out(&branch.participant, &call).await;
             match &done {
-                Ok(()) => {}
+                Ok(()) => all.done.add(&branch.name),
                 // After the decision a refusal is somebody's fault, and only a person can mend it.
                 Err(ParticipantError::Refused { reason }) => {
                     tracing::error!(key = %call.key, %reason, "tcc.branch.refused_after_the_decision");
-                    all.refusals.push(TccAlarm::new(&branch.participant, &call, reason));
+                    all.alarms.push(TccAlarm::new(TccAlarmKind::Refused, &branch.participant, &call, reason));
                 }
                 Err(ParticipantError::Failed { reason, .. }) => {
                     tracing::warn!(key = %call.key, %reason, "tcc.branch.put_off");
+                    if is_late {
+                        all.alarms.push(TccAlarm::new(
+                            TccAlarmKind::Late,
+                            &branch.participant,
+                            &call,
+                            reason,
+                        ));
+                    }
                 }
             }
             all.first = all.first.and(done);

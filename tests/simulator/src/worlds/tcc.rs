@@ -120,10 +120,6 @@ async fn check(sim: &Sim, home: &FaultyDb, far: &FaultyDb, count: u64) {
 
 fn coordinator(home: &FaultyDb, far: &FaultyDb, process: Process) -> Coordinator<FaultyDb> {
     let timer = || ProcessTimer::coarse(&home.sim, process);
-    let participant = |db: &FaultyDb| {
-        let local = LocalParticipant::new(Arc::new(db.clone()), Arc::new(timer()), Pieces(db.clone()));
-        FaultyParticipant { sim: db.sim.clone(), local: Arc::new(local) }
-    };
     let retry = RetryPolicy {
         base: Duration::from_secs(1),
         cap: Duration::from_secs(8),
@@ -132,7 +128,14 @@ fn coordinator(home: &FaultyDb, far: &FaultyDb, process: Process) -> Coordinator
     };
     let config =
         CoordinatorConfig { deadline: Duration::from_secs(15), retry, ..CoordinatorConfig::default() };
-    let coordinator = Coordinator::new(Arc::new(home.clone()), Arc::new(timer()), config).expect("settings");
+    let participant = |db: &FaultyDb| {
+        let local =
+            LocalParticipant::new(Arc::new(db.clone()), Arc::new(timer()), Pieces(db.clone()), &config);
+        let local = local.expect("a participant");
+        FaultyParticipant { sim: db.sim.clone(), local: Arc::new(local) }
+    };
+    let coordinator = Coordinator::new(Arc::new(home.clone()), Arc::new(timer()), config.clone());
+    let coordinator = coordinator.expect("settings");
     let coordinator = coordinator.with("stock", participant(home)).expect("a participant");
     coordinator.with("coupon", participant(far)).expect("a participant")
 }

@@ -8,7 +8,8 @@ use claimstream_domain::Verdict;
 use claimstream_ports::Handler;
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_steps::tcc::{
-    Branch, BranchState, GlobalState, GlobalTransaction, LocalParticipant, Operation, Participant,
+    Branch, BranchState, CoordinatorConfig, GlobalState, GlobalTransaction, LocalParticipant, Operation,
+    Participant,
 };
 use serde_json::json;
 
@@ -28,7 +29,13 @@ pub(super) fn scenarios() -> Vec<Scenario<SeaOrmOutbox>> {
 async fn a_message_whose_transaction_its_node_does_not_have_yet_comes_again(world: World<SeaOrmOutbox>) {
     let (item, nodes) = (world.stock_up().await, world.nodes().expect("a cluster"));
     let coordinator = |side| {
-        let participant = LocalParticipant::new(world.store.clone(), world.timer.clone(), world.goods(&item));
+        let participant = LocalParticipant::new(
+            world.store.clone(),
+            world.timer.clone(),
+            world.goods(&item),
+            &CoordinatorConfig::default(),
+        )
+        .expect("a participant");
         world.coordinator(side).with("stock", participant).expect("a participant")
     };
     let branch = Branch::new("stock", json!({ "pieces": 3 })).expect("a branch");
@@ -49,7 +56,13 @@ async fn a_message_whose_transaction_its_node_does_not_have_yet_comes_again(worl
 async fn a_confirm_whose_try_its_node_does_not_have_yet_is_no_refusal(world: World<SeaOrmOutbox>) {
     let (item, nodes, gid) = (world.stock_up().await, world.nodes().expect("a cluster"), fresh_gid());
     let participant = |side: &std::sync::Arc<SeaOrmOutbox>| {
-        LocalParticipant::new(side.clone(), world.timer.clone(), world.goods(&item))
+        LocalParticipant::new(
+            side.clone(),
+            world.timer.clone(),
+            world.goods(&item),
+            &CoordinatorConfig::default(),
+        )
+        .expect("a participant")
     };
     let (here, there) = (participant(&world.store), participant(&world.rival));
     nodes.hold_back().await;

@@ -17,8 +17,8 @@ use claimstream::{in_transaction, work};
 use claimstream_domain::{Claimed, Settlement, Verdict, decide};
 use claimstream_ports::Handler;
 use claimstream_steps::tcc::{
-    Branch, BranchCall, BranchState, Coordinator, CoordinatorError, GlobalState, GlobalTransaction,
-    LocalParticipant, Participant, ParticipantError,
+    Branch, BranchCall, BranchState, Coordinator, CoordinatorConfig, CoordinatorError, GlobalState,
+    GlobalTransaction, LocalParticipant, Participant, ParticipantError,
 };
 use futures::future::{join_all, pending};
 use serde_json::json;
@@ -154,7 +154,9 @@ impl<S: Place> Setup<S> {
 
     fn participant(&self, name: &str) -> LocalParticipant<S, Goods<S::Tx>> {
         let item = &self.items[usize::from(name != STOCK)];
-        LocalParticipant::new(self.world.rival.clone(), self.world.timer.clone(), self.world.goods(item))
+        let (store, timer) = (self.world.rival.clone(), self.world.timer.clone());
+        LocalParticipant::new(store, timer, self.world.goods(item), &CoordinatorConfig::default())
+            .expect("a participant")
     }
 
     /// A coordinator of a process that dies when it says so.

@@ -8,7 +8,7 @@ use claimstream_memory::{MemoryClock, MemoryOptions, MemoryStore};
 use claimstream_ports::Handler;
 use claimstream_sea_orm::{FrozenClock, SeaOrmOutbox};
 use claimstream_steps::{
-    StepLedger,
+    PurgeSteps, StepLedger,
     tcc::{
         BranchCall, BranchCallKey, BranchState, Coordinator, CoordinatorConfig, GlobalId, Operation,
         Resource, ResourceError, Tcc, TccError,
@@ -25,12 +25,20 @@ use crate::{Facts, Fixture, Ports, backend::SeaOrmBackend, repetitions};
 
 /// What TCC can be run on.
 pub(super) trait Place:
-    Transactions + StepLedger<<Self as Transactions>::Tx> + Enqueue<<Self as Transactions>::Tx> + 'static
+    Transactions
+    + StepLedger<<Self as Transactions>::Tx>
+    + Enqueue<<Self as Transactions>::Tx>
+    + PurgeSteps
+    + 'static
 {
 }
 
 impl<S> Place for S where
-    S: Transactions + StepLedger<<S as Transactions>::Tx> + Enqueue<<S as Transactions>::Tx> + 'static
+    S: Transactions
+        + StepLedger<<S as Transactions>::Tx>
+        + Enqueue<<S as Transactions>::Tx>
+        + PurgeSteps
+        + 'static
 {
 }
 

@@ -75,9 +75,10 @@ impl Member {
             retry: retry(),
             ..CoordinatorConfig::default()
         };
-        let mut orders = Coordinator::new(Arc::new(self.home.clone()), timer(), config)?;
+        let mut orders = Coordinator::new(Arc::new(self.home.clone()), timer(), config.clone())?;
         for (branch, store) in BRANCHES.into_iter().zip([&self.home, &self.away]) {
-            let participant = LocalParticipant::new(Arc::new(store.clone()), timer(), Shelf(branch));
+            let participant =
+                LocalParticipant::new(Arc::new(store.clone()), timer(), Shelf(branch), &config)?;
             orders = orders.with(branch, participant)?;
         }
         Ok(orders)

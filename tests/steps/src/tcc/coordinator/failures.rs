@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use claimstream_steps::tcc::BranchState::{Cancelled, Confirmed, EmptyRollback, Tried};
-use claimstream_steps::tcc::{Decision, GlobalState, Operation, Participant, ParticipantError, TccAlarm};
+use claimstream_steps::tcc::{
+    BranchCall, Coordinator, Decision, GlobalState, GlobalTransaction, Operation, Participant,
+    ParticipantError, TccAlarm, TccAlarmKind,
+};
 
 use super::{
     script::{Moment, Script},
-    setup::{COUPON, Setup, sold},
+    setup::{COUPON, STOCK, Setup, sold},
 };
 use crate::tcc::world::{Place, World};
 
@@ -84,6 +87,8 @@ pub(super) async fn a3_6_a_try_that_fails_is_made_again_until_the_deadline_cance
     assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
 }
 
+/// Guard: a branch that has carried out the decision is not asked again | app/steps/src/tcc/coordinator.rs `end_all`: no
+/// `advance`
 /// Guard: a check after the decision carries the decision out | domain/src/tcc/global.rs `next_action`: it
 /// cancels
 pub(super) async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds<S: Place>(world: World<S>) {
@@ -99,6 +104,7 @@ pub(super) async fn a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds
     assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Tried)]);
     setup.world.drive_to_the_end(&coordinator).await;
     assert!(script.calls(COUPON, Operation::Confirm) > 30);
+    assert_eq!(script.calls(STOCK, Operation::Confirm), 1, "a branch that has ended is forgotten some day");
     assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
     assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
     assert_eq!(script.calls(COUPON, Operation::Cancel), 0);
@@ -117,18 +123,84 @@ pub(super) async fn a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_re
     setup.world.drive_to_the_end(&coordinator).await;
     assert!(script.calls(COUPON, Operation::Confirm) > 5);
     assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
-    let alarms = setup.world.fixture.store.on(&coordinator.config().alarms).take_all().await;
-    let alarms: Vec<TccAlarm> = alarms
-        .iter()
-        .map(|alarm| serde_json::from_slice(alarm.message.payload.bytes()).expect("an alarm"))
-        .filter(|alarm: &TccAlarm| alarm.gid == global.gid.as_str())
-        .collect();
-    let expected = TccAlarm {
+    let expected = alarm(&global, TccAlarmKind::Refused, "it has changed its mind");
+    assert_eq!(alarms(&setup, &coordinator, &global).await, [expected]);
+}
+
+/// Guard: a participant that fails again and again raises an alarm | app/steps/src/tcc/participants.rs: a failure is
+/// no alarm
+pub(super) async fn a3_6_a_participant_that_fails_again_and_again_raises_one_alarm<S: Place>(
+    world: World<S>,
+) {
+    let setup = Setup::open(world, 10, 1).await;
+    let script = Script { fails: Some((COUPON, Operation::Confirm, 40)), ..Script::default() };
+    let coordinator = setup.coordinator(&script);
+    let global = setup.global();
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
+    for _ in 1..coordinator.config().alarm_after {
+        setup.world.drive(&coordinator).await;
+        assert_eq!(alarms(&setup, &coordinator, &global).await, []);
+        setup.world.fixture.advance(coordinator.config().retry.cap).await;
+    }
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    let expected = alarm(&global, TccAlarmKind::Late, "it cannot be reached");
+    assert_eq!(alarms(&setup, &coordinator, &global).await, [expected]);
+}
+
+fn alarm(global: &GlobalTransaction, alarm: TccAlarmKind, reason: &str) -> TccAlarm {
+    TccAlarm {
         gid: global.gid.to_string(),
         branch: COUPON.into(),
         participant: COUPON.into(),
         operation: "confirm".into(),
-        reason: "it has changed its mind".into(),
+        alarm,
+        reason: reason.into(),
+    }
+}
+
+/// The alarms about a transaction.
+async fn alarms<S: Place>(
+    setup: &Setup<S>,
+    coordinator: &Coordinator<S>,
+    global: &GlobalTransaction,
+) -> Vec<TccAlarm> {
+    let alarms = setup.world.fixture.store.on(&coordinator.config().alarms).take_all().await;
+    let alarms = alarms.iter();
+    let read = alarms.map(|alarm| serde_json::from_slice(alarm.message.payload.bytes()).expect("an alarm"));
+    read.filter(|alarm: &TccAlarm| alarm.gid == global.gid.as_str()).collect()
+}
+
+/// Guard: every operation of a branch has the payload of the first one | app/steps/src/tcc/branches.rs `rule`: no
+/// comparison
+pub(super) async fn a3_6_a_call_with_another_payload_than_the_first_one_is_refused<S: Place>(
+    world: World<S>,
+) {
+    use Operation::{Cancel, Confirm, Try};
+    let setup = Setup::open(world, 10, 1).await;
+    let stock = setup.participant(STOCK);
+    let carry_out = async |global: &GlobalTransaction, operation, pieces: u32| {
+        let payload = serde_json::json!({ "pieces": pieces });
+        stock.carry_out(&BranchCall { payload, ..setup.call(global, 0, operation) }).await
     };
-    assert_eq!(alarms, [expected]);
+    let (sold_3, given_back) = (setup.global(), setup.global());
+    for (global, operation, pieces, is_done) in [
+        (&sold_3, Try, 3, true),
+        (&sold_3, Try, 5, false),
+        (&sold_3, Confirm, 7, false),
+        (&sold_3, Cancel, 7, false),
+        (&sold_3, Confirm, 3, true),
+        (&sold_3, Confirm, 7, false),
+        (&given_back, Try, 3, true),
+        (&given_back, Cancel, 2, false),
+        (&given_back, Cancel, 3, true),
+    ] {
+        setup.world.catch_up().await;
+        let done = carry_out(global, operation, pieces).await;
+        assert_eq!(done.is_ok(), is_done, "{operation} of {pieces}: {done:?}");
+        if let Err(why) = done {
+            assert_eq!(why.to_string(), "refused: the branch was called before with another payload");
+        }
+    }
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 0)]);
 }

@@ -22,7 +22,9 @@ use self::{
         a3_6_what_a_run_has_decided_is_carried_out_at_once,
     },
     failures::{
+        a3_6_a_call_with_another_payload_than_the_first_one_is_refused,
         a3_6_a_coordinator_that_dies_after_a_try_is_cleaned_up_by_its_check_message_at_the_deadline,
+        a3_6_a_participant_that_fails_again_and_again_raises_one_alarm,
         a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated,
         a3_6_a_try_that_fails_is_made_again_until_the_deadline_cancels,
         a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds,
@@ -39,6 +41,8 @@ pub(super) fn scenarios<S: Place>() -> Vec<Scenario<S>> {
         a3_6_wherever_a_coordinator_dies_all_branches_end_alike,
         a3_6_a_try_that_fails_is_made_again_until_the_deadline_cancels,
         a3_6_confirm_is_repeated_past_the_deadline_until_it_succeeds,
+        a3_6_a_call_with_another_payload_than_the_first_one_is_refused,
+        a3_6_a_participant_that_fails_again_and_again_raises_one_alarm,
         a3_6_a_refusal_after_the_decision_raises_one_alarm_and_is_repeated,
         a3_6_a_second_participant_of_one_name_is_refused,
         a3_6_a_check_that_decides_while_branches_are_tried_wins,

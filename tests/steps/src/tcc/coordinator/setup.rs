@@ -1,6 +1,7 @@
 use claimstream::{in_transaction, work};
 use claimstream_steps::tcc::{
-    Branch, BranchCall, BranchState, Coordinator, GlobalId, GlobalTransaction, LocalParticipant, Operation,
+    Branch, BranchCall, BranchState, Coordinator, CoordinatorConfig, GlobalId, GlobalTransaction,
+    LocalParticipant, Operation,
 };
 use serde_json::json;
 
@@ -44,7 +45,8 @@ impl<S: Place> Setup<S> {
     pub(super) fn participant(&self, name: &str) -> LocalParticipant<S, Goods<S::Tx>> {
         let item = &self.items[if name == STOCK { 0 } else { 1 }];
         let goods = self.world.goods(item);
-        LocalParticipant::new(self.world.rival.clone(), self.world.timer.clone(), goods)
+        let (store, timer) = (self.world.rival.clone(), self.world.timer.clone());
+        LocalParticipant::new(store, timer, goods, &CoordinatorConfig::default()).expect("a participant")
     }
 
     pub(super) fn coordinator(&self, script: &Script) -> Coordinator<S> {
