@@ -2,12 +2,14 @@
 //!
 //! | topic | what is shown |
 //! |---|---|
+//! | [`commits`] | effects with a statement that commits by itself |
 //! | [`inbox`] | effects once under redelivery |
 //! | [`sagas`] | sagas end whole or not at all |
 //! | [`tcc`] | the branches of a transaction end alike |
 //! | [`mishaps`] | many of both at once, for as long as the command line says |
 #![forbid(unsafe_code)]
 
+pub mod commits;
 pub mod inbox;
 pub mod mishaps;
 pub mod sagas;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     sagas::add_to(&mut suite, environment);
     tcc::add_to(&mut suite, environment);
     inbox::add_to(&mut suite, environment);
+    commits::add_to(&mut suite, environment);
     suite.add_waiting(|suite| {
         suite.on_clusters(environment, "steps", |suite, kind, url| {
             inbox::add_on(suite, kind.name, url);
