@@ -194,7 +194,7 @@ statements! {
         mysql: lock_now;
     }
     sweep: SweepSql {
-        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, sagas, sagas_delete;
+        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, saga_scope, sagas, sagas_shorten;
         each: dedup, live, locks;
         mysql: history, keys_lock;
     }

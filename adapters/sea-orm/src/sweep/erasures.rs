@@ -16,7 +16,8 @@ impl Round {
             return Ok(());
         }
         let alive = self.unit(|sweeper| async move { sweeper.oldest_alive().await }).await?;
-        let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
+        let bound =
+            alive.any.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
         let chunk =
             move |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_erasures(bound, most).await };
         while self.chunk(chunk).await? > 0 {}

@@ -9,6 +9,7 @@ use crate::{
     sweep::{
         chunk::Left,
         parts::Parts,
+        steps::SagaPlace,
         sweeper::Sweeper,
         swept::{SWEEP, Swept},
         window::Window,
@@ -196,9 +197,9 @@ impl Round {
     }
 
     /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
-    /// runs go whole.
+    /// runs go whole. A dead tick of a timer comes for steps of timers alone.
     ///
-    /// The notes of sagas go when no step of theirs is left.
+    /// The notes of sagas are shortened when no step of theirs is left.
     pub(crate) async fn steps(&mut self, bound: i64) -> Result<(u64, u64), StoreError> {
         let have_old = self.unit(move |sweeper| async move {
             Ok(sweeper.has_old_steps(bound).await? || sweeper.has_old_sagas(bound).await?)
@@ -207,26 +208,41 @@ impl Round {
             return Ok((0, 0));
         }
         let alive = self.unit(|sweeper| async move { sweeper.oldest_alive().await }).await?;
-        let bound = alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))));
+        let before = |alive: Option<i64>| {
+            alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))))
+        };
+        let (of_timers, of_others) = (before(alive.any), before(alive.but_ticks));
+        let swept = self.steps_of(true, of_timers).await? + self.steps_of(false, of_others).await?;
+        Ok((swept, self.sagas(of_others).await?))
+    }
+
+    async fn steps_of(&mut self, timers: bool, bound: i64) -> Result<u64, StoreError> {
         let (mut from, mut swept) = (0, 0);
         loop {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                sweeper.sweep_steps(from, bound, most).await
+                sweeper.sweep_steps(timers, from, bound, most).await
             };
-            let Some((next, deleted)) = self.chunk(chunk).await? else { break };
+            let Some((next, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
             (from, swept) = (next, swept + deleted);
         }
-        Ok((swept, self.sagas(bound).await?))
     }
 
     async fn sagas(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let (mut after, mut swept) = ((Vec::new(), Vec::new()), 0);
+        let (mut scope, mut swept) = (Vec::new(), 0);
         loop {
-            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                sweeper.sweep_sagas(&after, bound, most).await
-            };
-            let Some((last, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
-            (after, swept) = (last, swept + deleted);
+            let after = scope.clone();
+            let next = self.unit(|sweeper| async move { sweeper.saga_scope(&after).await }).await?;
+            let Some(next) = next else { return Ok(swept) };
+            scope = next;
+            let mut after = SagaPlace::first();
+            loop {
+                let scope = scope.clone();
+                let chunk = move |sweeper: Arc<Sweeper>, most| async move {
+                    sweeper.sweep_sagas(&scope, &after, bound, most).await
+                };
+                let Some((last, shortened)) = self.chunk(chunk).await? else { break };
+                (after, swept) = (last, swept + shortened);
+            }
         }
     }
 

@@ -2,9 +2,10 @@ use claimstream_domain::{
     Reason,
     saga::{SagaEntry, SagaNext, SagaState, SagaStepState, SagaView, Unbegun},
 };
+use claimstream_ports::StoreErrorKind;
 
 use super::{
-    SagaHome, SagaOutcome, SagaRun,
+    SagaError, SagaHome, SagaOutcome, SagaRun, StepFailure,
     failure::Halt,
     parts::Parts,
     row::{Opened, SagaRow},
@@ -73,7 +74,13 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
     }
 
     async fn begin(&mut self, state: SagaState) -> Result<(), Halt> {
-        self.row = match self.parts.open(self.run, state).await? {
+        let opened = self.parts.open(self.run, state).await;
+        if let Err(StepFailure::Store(error)) = &opened
+            && error.kind() == StoreErrorKind::Conflict
+        {
+            return Err(Halt::Invariant(Reason::new(SagaError::Forgotten(self.run.id))));
+        }
+        self.row = match opened? {
             Opened::New(row) | Opened::Found(row) => Some(row),
             Opened::Taken => {
                 return Err(Halt::Invariant(Reason::new("its id belongs to a saga about something else")));

@@ -19,8 +19,10 @@ pub enum SagaError {
     /// There is no saga with this id.
     #[error("there is no saga {0}")]
     Unknown(SagaId),
-    /// Its steps have been forgotten, as they are long after its end.
-    #[error("the steps of saga {0} have been forgotten; it cannot continue")]
+    /// Its steps have been forgotten, as they are long after its end; its id is used for good.
+    #[error(
+        "saga {0} ended long ago and its steps have been forgotten; it cannot continue, and its id is used"
+    )]
     Forgotten(SagaId),
     /// Something is as it must never be; an alarm has been raised, and nothing was written.
     #[error("saga {saga} is broken and was left as it is: {reason}")]

@@ -5,7 +5,7 @@ use claimstream_domain::{
     saga::{NewSaga, SagaEntry, SagaId, SagaOrderKind, SagaRecord, SagaState},
     step::{Repeat, StepKey, repeat},
 };
-use claimstream_ports::LockGuard;
+use claimstream_ports::{LockGuard, StoreErrorKind};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -134,7 +134,6 @@ where
         self.enter_from(&stored, entry, row).await
     }
 
-    /// The saga as it was begun, if it is recorded.
     /// The saga that has this id, if it was asked for with the same as this one; where its input gained a field since, as it was begun.
     async fn asked_as(&self, run: &SagaRun<I>) -> Result<SagaRun<I>, SagaError> {
         match self.stored(run).await? {
@@ -143,6 +142,7 @@ where
         }
     }
 
+    /// The saga as it was begun, if it is recorded.
     async fn stored(&self, run: &SagaRun<I>) -> Result<Option<SagaRun<I>>, SagaError> {
         let record = self.0.home.saga(self.scope(), run.id).await?;
         record.map(|record| self.recorded(record)).transpose()
@@ -271,6 +271,10 @@ where
     /// Why a saga's first row could not be written.
     fn refused(&self, run: &SagaRun<I>, failure: StepFailure) -> SagaError {
         match failure {
+            // There is a note of its id, and no row.
+            StepFailure::Store(error) if error.kind() == StoreErrorKind::Conflict => {
+                SagaError::Forgotten(run.id)
+            }
             StepFailure::Store(error) => SagaError::Store(error),
             StepFailure::Business(reason)
             | StepFailure::Transient(reason)

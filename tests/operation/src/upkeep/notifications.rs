@@ -176,7 +176,9 @@ async fn sagas_go(setup: Setup) {
     assert!(setup.outbox.saga("saga:trip", id).await.expect("a look").is_some());
     setup.clock.advance(DAY * 31);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 1);
-    assert!(setup.outbox.saga("saga:trip", id).await.expect("a look").is_none());
+    let left = setup.outbox.saga("saga:trip", id).await.expect("a look").expect("its id is used");
+    assert_eq!((&*left.owner, &*left.input), ("", ""));
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0);
 }
 
 /// One message waits, one is dead; both carry the address.

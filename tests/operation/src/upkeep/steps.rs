@@ -13,7 +13,7 @@ use claimstream_domain::{
     saga::SagaStepState,
     step::{Begun, NewStep, Step, StepChange, StepKey},
     tcc::{BranchState, GlobalState},
-    timer_event::EventStatus,
+    timer_event::{EventStatus, Tick},
 };
 use claimstream_ports::{
     StoreError, Transactions,
@@ -21,7 +21,7 @@ use claimstream_ports::{
 };
 use claimstream_sea_orm::{Dialect, SeaOrmOutbox, Severity};
 use claimstream_steps::{
-    saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaState, StepFailure},
+    saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaState, StepFailure},
     tcc::{BranchName, GlobalId, Tcc},
 };
 use claimstream_tokio::TokioTimer;
@@ -29,7 +29,7 @@ use sea_orm::DbBackend;
 use uuid::Uuid;
 
 use super::{Place, Setup, backend, keep};
-use crate::Suite;
+use crate::{Fixture, Instance, Ports, Suite};
 use claimstream_testbed::statement_waits;
 
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
@@ -45,6 +45,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // `first_at`
     let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
+    // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/steps/dead.sql: no `NOT EXISTS`
+    // Guard: a dead tick keeps steps of timers | adapters/sea-orm/src/sweep/round.rs `steps`: `of_others` for both
+    let what = "a_dead_tick_of_a_timer_keeps_steps_of_timers_and_no_others";
+    place.add(suite, "auto", keep(), what, leaves_the_steps_of_a_dead_tick);
     // Guard: a purge keeps a margin of one transaction below the oldest message |
     // adapters/sea-orm/src/sweep/round.rs: no `- Retention::SHORTEST`
     let what = "x3_purge_leaves_what_was_done_shortly_before_the_oldest_message";
@@ -66,6 +70,9 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // no `o.step <> ''`
     let what = "a_saga_takes_no_step_twice_however_late_it_goes_on";
     place.add_pair(suite, "auto", keep(), what, leaves_what_a_saga_did_elsewhere);
+    // Guard: the note of a saga keeps its id | adapters/sea-orm/src/sql/sweep/sagas_shorten.sql: it is deleted
+    let what = "a_sagas_id_is_used_for_good_though_its_home_has_forgotten_its_steps";
+    place.add_pair(suite, "auto", keep(), what, keeps_the_ids_of_sagas);
     let what = "a_sweep_takes_steps_page_by_page";
     place.add(suite, "auto", keep(), what, takes_many);
     let what = "steps_and_sagas_of_names_that_are_no_text_stop_no_sweep";
@@ -103,6 +110,22 @@ async fn leaves_what_a_revived_message_may_come_for(setup: Setup) {
     setup.instance.revive(&DeadLetterFilter::default()).await;
     setup.finish_all().await;
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+async fn leaves_the_steps_of_a_dead_tick(setup: Setup) {
+    let tick = Tick { scheme: "bill".parse().expect("a name"), occurrence: Fixture::start() };
+    setup.enqueue(&[tick.message(setup.instance.queue()).expect("a message")]).await;
+    let claimed = setup.instance.take_one().await;
+    setup.instance.bury(&claimed, "the scheme is gone").await;
+    setup.clock.advance(Retention::SHORTEST + Setup::MOMENT);
+    let of_timer = StepKey::new("timer:bill", &tick.unique_code(), "").expect("a key");
+    begin(&setup.outbox, &NewStep::new(of_timer, EventStatus::Success.code())).await;
+    begin(&setup.outbox, &step("a", "1")).await;
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1, "that of the inbox");
+    setup.instance.revive(&DeadLetterFilter::default()).await;
+    setup.finish_all().await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1, "that of the timer");
 }
 
 /// A transaction writes its step before its message, and may last.
@@ -181,14 +204,15 @@ async fn passes_over_what_is_no_text(setup: Setup) {
     };
     setup.execute(&format!("UPDATE claimstream_step SET run = {name} WHERE run = 'foreign'")).await;
     for run in [name, "'7'"] {
-        let row = format!("('saga:x', {run}, '', '{{}}', {at})");
+        let row = format!("('saga:x', {run}, 'anna', '{{}}', {at})");
         let columns = "(scope, run, owner, input, created_at)";
         setup.execute(&format!("INSERT INTO claimstream_saga {columns} VALUES {row}")).await;
     }
     setup.clock.advance(KEPT * 2);
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
     assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_step").await, 1);
-    assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_saga").await, 1);
+    let with_owner = "SELECT COUNT(*) FROM claimstream_saga WHERE owner = 'anna'";
+    assert_eq!(setup.count(with_owner).await, 1);
 }
 
 /// Every state of everything that has states, alone in its run; the last ones in a database that is not the saga's home.
@@ -284,6 +308,56 @@ async fn leaves_what_a_saga_did_elsewhere(setup: Setup, elsewhere: Setup) {
     assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 0, "its end is young");
     elsewhere.clock.advance(KEPT * 2);
     assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 2, "the step and the note of the end");
+}
+
+/// The home is swept, and the other database is not: were the saga begun again, it would be debited twice and credited once.
+async fn keeps_the_ids_of_sagas(setup: Setup, elsewhere: Setup) {
+    let (home, other) = (setup.outbox.clone(), elsewhere.outbox.clone());
+    let (debited, credited) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (debits, credits) = (Arc::clone(&debited), Arc::clone(&credited));
+    let saga = Saga::list("transfer", setup.outbox.clone(), Arc::new(TokioTimer::new()))
+        .at(move |_: &u32| home.clone())
+        .step(
+            "debit",
+            move |_, _| {
+                debits.fetch_add(1, Ordering::SeqCst);
+                Box::pin(async { Ok(()) })
+            },
+            |_, _| Box::pin(async { Ok(()) }),
+        )
+        .pivot()
+        .at(move |_: &u32| other.clone())
+        .step("credit", move |_, _| {
+            credits.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async { Ok(()) })
+        })
+        .build(SagaConfig::default())
+        .expect("a saga");
+    let ids = [SagaId::new(Uuid::now_v7()), SagaId::new(Uuid::now_v7())];
+    for id in ids {
+        assert_eq!(saga.start(id, "anna", 7).await.expect("an outcome"), SagaOutcome::Finish);
+    }
+    setup.clock.advance(Duration::from_secs(3600));
+    let checks = Instance::new(8, Ports::of(setup.outbox.clone()), saga.queue(), 10);
+    for claimed in checks.take_all().await {
+        checks.ack(&claimed).await;
+    }
+    setup.clock.advance(KEPT * 2);
+    let swept = setup.outbox.sweep().await.expect("sweep");
+    assert_eq!((swept.steps, swept.sagas), (4, 2), "{swept:?}");
+    for id in ids {
+        let again = saga.start(id, "anna", 7).await;
+        assert!(matches!(again, Err(SagaError::Forgotten(_))), "{again:?}");
+        let tx = setup.outbox.begin_tx().await.expect("begin");
+        let asked = saga.submit(&tx, id, "anna", 7).await;
+        assert!(matches!(asked, Err(SagaError::Forgotten(_))), "{asked:?}");
+        setup.outbox.roll_back_tx(tx).await.expect("roll back");
+        assert!(matches!(saga.proceed(id).await, Err(SagaError::Forgotten(_))));
+    }
+    assert_eq!((debited.load(Ordering::SeqCst), credited.load(Ordering::SeqCst)), (2, 2));
+    assert_eq!(saga.mine("anna", None, 10).await.expect("a list"), []);
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0, "each is shortened once");
 }
 
 async fn find(outbox: &SeaOrmOutbox, key: &StepKey) -> Option<Step> {
