@@ -53,7 +53,18 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         Ok(())
     }
 
+    /// Refuses to go on with a list that lacks a step of the saga: it would never be taken, or never be undone.
+    fn check_list(&self) -> Result<(), Halt> {
+        let Some(row) = self.row.as_ref().filter(|row| !row.state.is_over()) else { return Ok(()) };
+        let details = row.details();
+        let Some(name) = details.missing_in(self.parts.names()) else { return Ok(()) };
+        Err(Halt::Invariant(Reason::new(format_args!(
+            "step {name} was in its list when it was begun, and is not where it was; run it with a list that has the step"
+        ))))
+    }
+
     async fn turn(&mut self) -> Result<Option<SagaOutcome>, Halt> {
+        self.check_list()?;
         let view = SagaView { saga: self.row.as_ref().map(|row| row.state), steps: &self.steps };
         match self.parts.plan.next(self.entry, self.parts.config.unbegun, view) {
             SagaNext::Begin(state) => self.begin(state).await?,

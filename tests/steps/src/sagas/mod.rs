@@ -15,6 +15,7 @@ mod database;
 mod draw;
 mod inputs;
 mod kinds;
+mod lists;
 pub(crate) mod mishaps;
 mod notice;
 mod payment;
