@@ -105,7 +105,7 @@ impl EventRow {
         tx: &Tx,
         status: EventStatus,
     ) -> Result<(), Halt> {
-        let change = StepChange::to(status.code()).with_result(kept(self.record.moved_on())?);
+        let change = StepChange::to(status.code()).with_result(kept(self.record.clone().moved_on())?);
         match ledger.advance(tx, &self.key, &self.step, &change).await? {
             Some(_) => Ok(()),
             None => Err(self.changed(ledger.find(tx, &self.key).await?)),

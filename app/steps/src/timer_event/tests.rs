@@ -147,6 +147,102 @@ fn a_tick_that_was_overtaken_comes_again_and_runs_the_hook_of_a_process_that_die
     assert_eq!(hooks.load(Ordering::Relaxed), 1);
 }
 
+/// Guard: a message of a scheme that was removed ends its timer | app/steps/src/timer_event/timer_events.rs `handle`:
+/// it does not look at `removed`
+#[test]
+fn the_timer_of_a_scheme_that_was_removed_ends_with_its_next_message() {
+    let setup = Ticks::new();
+    let before = setup.events("timers", "d1", || Err(DecisionError::failed("not yet")));
+    let after = TimerEvents::new(setup.store.clone(), MockTimer::new(), QueueName::new("timers").unwrap())
+        .without(setup.tick.scheme.clone());
+    block_on(async {
+        let claimed = setup.claimed("timers").await;
+        assert!(matches!(before.handle(&claimed).await, Verdict::Nack { .. }));
+        for _ in 0..2 {
+            assert_eq!(after.handle(&claimed).await, Verdict::ack());
+            assert_eq!(setup.status().await, Some(EventStatus::Timeout));
+        }
+        let queues = setup.store.observe().await.unwrap();
+        assert!(queues.iter().all(|queue| queue.queue.as_str() != "alarms"), "{queues:?}");
+    });
+}
+
+/// Guard: an event of another program that shares a scheme's name is found out | app/steps/src/timer_event/visit.rs
+/// `complete`: it does not ask for the queue
+#[test]
+fn a_scheme_name_of_two_programs_is_a_dead_letter_and_no_success() {
+    let setup = Ticks::new();
+    let (shipping, billing) = (
+        setup.events("shipping", "ship", || Ok(())),
+        setup.events("billing", "bill", || unreachable!("another program has ended the event")),
+    );
+    let moved = setup.events("moved", "ship", || Ok(()));
+    block_on(async {
+        let shipped = setup.claimed("shipping").await;
+        assert_eq!(shipping.handle(&shipped).await, Verdict::ack());
+        let billed = setup.claimed("billing").await;
+        let Verdict::Bury { reason } = billing.handle(&billed).await else { panic!("it was no dead letter") };
+        assert!(reason.as_str().contains("ended its event without bill"), "{reason}");
+        let other_queue = setup.claimed("moved").await;
+        assert_eq!(moved.handle(&other_queue).await, Verdict::ack());
+    });
+}
+
+/// One tick of a scheme, and programs that may have it.
+struct Ticks {
+    store: Arc<MemoryStore>,
+    tick: Tick,
+}
+
+impl Ticks {
+    fn new() -> Self {
+        let store = Arc::new(MemoryStore::with_manual_clock());
+        let tick = Tick { scheme: "nightly".parse().unwrap(), occurrence: store.clock().now() };
+        Self { store, tick }
+    }
+
+    /// A program with one decision.
+    fn events(
+        &self,
+        queue: &str,
+        decision: &str,
+        decide: impl Fn() -> Result<(), DecisionError> + Send + Sync + 'static,
+    ) -> TimerEvents<MemoryStore> {
+        let schedule = Schedule::every(Duration::from_secs(600)).unwrap();
+        let alarm = Alarm::to_queue(QueueName::new("alarms").unwrap());
+        let scheme = EventScheme::new(self.tick.scheme.clone(), schedule, alarm);
+        let scheme = scheme.decision(decision.parse().unwrap(), move |_, _| {
+            let decided = decide();
+            async move { decided }.boxed()
+        });
+        let queue = QueueName::new(queue).unwrap();
+        TimerEvents::new(self.store.clone(), MockTimer::new(), queue).with(scheme).unwrap()
+    }
+
+    /// The tick's message, taken from a queue.
+    async fn claimed(&self, queue: &str) -> claimstream_domain::Claimed {
+        let queue = QueueName::new(queue).unwrap();
+        self.store.enqueue_now(&[self.tick.message_of_queue(&queue).unwrap()]).await.unwrap();
+        let request = ClaimRequest {
+            queue,
+            limit: 1,
+            budget: Default::default(),
+            runs: None,
+            lease: Lease::default(),
+            claim: ClaimId::new(InstanceId(1), 1),
+            owner: Owner::new(InstanceId(1), "test").unwrap(),
+        };
+        self.store.claim(&request).await.unwrap().remove(0)
+    }
+
+    async fn status(&self) -> Option<EventStatus> {
+        let key = StepKey::new("timer:nightly", &self.tick.unique_code(), "").unwrap();
+        let tx = self.store.begin_tx().await.unwrap();
+        let found = self.store.find(&tx, &key).await.unwrap();
+        found.and_then(|step| EventStatus::from_code(step.state))
+    }
+}
+
 #[test]
 fn refuses_two_of_one_name_and_times_that_are_too_short() {
     let scheme = || {

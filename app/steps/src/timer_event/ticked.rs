@@ -34,6 +34,12 @@ pub enum Ticked {
         /// Why the hook of its timeout has not succeeded yet, if it has not.
         hook: Option<Reason>,
     },
+    /// Another program succeeded with the event and does not have these decisions: two programs share the name of a scheme in one
+    /// database. Nothing was run.
+    Foreign {
+        /// Those of this program that were not made.
+        decisions: Vec<DecisionName>,
+    },
     /// Another process ended the event during this run, whose last write was refused. Its message comes again at once, to find the event
     /// [complete](Self::Complete).
     Overtaken,
@@ -50,6 +56,14 @@ impl Ticked {
             Self::Busy => again(Reason::new("busy: another run has locked the event's row")),
             Self::TimedOut { hook: Some(why), .. } | Self::Complete { hook: Some(why), .. } => {
                 again(Reason::new(format_args!("hook: {why}")))
+            }
+            Self::Foreign { decisions } => {
+                let names: Vec<_> = decisions.iter().map(DecisionName::to_string).collect();
+                Verdict::bury(format_args!(
+                    "another program has a scheme of this name in this database and ended its event without {}; give each scheme a \
+                     name of its own, such as one that begins with the service's",
+                    names.join(", ")
+                ))
             }
             // Who ended the event may have died before its hook, and every other message of the event may have been overtaken too.
             Self::Overtaken => Verdict::Release,

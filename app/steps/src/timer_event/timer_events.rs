@@ -1,14 +1,20 @@
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Due, Invalid, Jitter, QueueName, RetryPolicy, Timestamp, Verdict,
-    timer_event::{SchemeName, Tick},
+    timer_event::{EventEnd, EventStatus, SchemeName, Tick},
 };
 use claimstream_ports::{Handler, StoreError, Timer};
 
 use super::{
     EventScheme, EventStore, Ticked,
+    event_row::EventRow,
     halt::{Halt, corrupt},
     next_ticks::enqueue_ticks,
     visit::Visit,
@@ -23,13 +29,14 @@ pub struct TimerEvents<S: EventStore> {
     timer: Arc<dyn Timer>,
     queue: QueueName,
     schemes: BTreeMap<SchemeName, EventScheme<S::Tx>>,
+    removed: BTreeSet<SchemeName>,
 }
 
 impl<S: EventStore> TimerEvents<S> {
     /// Timer events in `store`, with their messages in `queue`, which should have no others. `timer` waits between
     /// restarts of a transaction.
     pub fn new(store: Arc<S>, timer: impl Timer + 'static, queue: QueueName) -> Self {
-        Self { store, timer: Arc::new(timer), queue, schemes: BTreeMap::new() }
+        Self { store, timer: Arc::new(timer), queue, schemes: BTreeMap::new(), removed: BTreeSet::new() }
     }
 
     /// Adds a scheme; refuses a second one of the same name, two decisions of one name, and times that are too short.
@@ -42,6 +49,15 @@ impl<S: EventStore> TimerEvents<S> {
             ))),
             None => Ok(self),
         }
+    }
+
+    /// Removes the timer of a scheme that earlier versions had: its next message ends it, and an event of it that is under way ends as timed
+    /// out, without an alarm and without a hook.
+    ///
+    /// Without this, the message of a scheme that is gone becomes a dead letter.
+    pub fn without(mut self, scheme: SchemeName) -> Self {
+        self.removed.insert(scheme);
+        self
     }
 
     /// Sees that each scheme's next occurrence has its message; to be called by every instance when it starts.
@@ -98,6 +114,21 @@ impl<S: EventStore> TimerEvents<S> {
         }
     }
 
+    /// Ends the event of a scheme that was removed; its timer is not moved on.
+    async fn remove(&self, tick: &Tick) -> Result<(), Halt> {
+        let store = &*self.store;
+        in_transaction(store, &*self.timer, |tx| {
+            work(async move {
+                let found = EventRow::find(store, tx, tick).await?;
+                match found.filter(|row| row.status == EventStatus::Init) {
+                    Some(row) => row.end(store, tx, EventEnd::TimeOut).await,
+                    None => Ok(()),
+                }
+            })
+        })
+        .await
+    }
+
     fn retry_every(&self, tick: &Tick) -> Duration {
         self.schemes.get(&tick.scheme).map_or(SPARE_WAIT, |scheme| scheme.retry_every)
     }
@@ -116,9 +147,19 @@ impl<S: EventStore + 'static> Handler for TimerEvents<S> {
             Ok(tick) => tick,
             Err(error) => return Verdict::bury(format_args!("the payload is not a tick: {error}")),
         };
+        if self.removed.contains(&tick.scheme) && !self.schemes.contains_key(&tick.scheme) {
+            tracing::info!(scheme = %tick.scheme, occurrence = %tick.occurrence, "timer_event.removed");
+            return match self.remove(&tick).await {
+                Ok(()) => Verdict::ack(),
+                Err(halt) => Verdict::nack(format_args!("not removed yet: {halt:?}")),
+            };
+        }
         match self.visit(&tick).await {
             Ok(Some(ticked)) => ticked.verdict(self.retry_every(&tick)),
-            Ok(None) => Verdict::nack(format_args!("scheme {} is not known to this instance", tick.scheme)),
+            Ok(None) => Verdict::nack(format_args!(
+                "scheme {} is not known to this instance; if it was removed, say so by TimerEvents::without",
+                tick.scheme
+            )),
             // Decisions that fail are no errors of the visit; so nobody's timer ends because the store is away for long.
             Err(error) if error.is_about_the_store() => {
                 tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.given_back");

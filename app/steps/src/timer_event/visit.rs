@@ -58,7 +58,7 @@ impl<S: EventStore> Visit<'_, S> {
                 if !self.scheme.schedule.has(tick.occurrence) {
                     return Ok(None);
                 }
-                let record = EventRecord::begin(now);
+                let record = EventRecord::begin(now, self.queue);
                 let (row, is_new) = EventRow::begin(store, tx, tick, record).await?;
                 if is_new {
                     let deadline = tick.deadline_message(self.queue, self.scheme.deadline)?;
@@ -209,6 +209,13 @@ impl<S: EventStore> Visit<'_, S> {
                 Err(halt) => return Err(halt),
             }
         }
+        if row.status == EventStatus::Success && row.record.is_of_another(self.queue) {
+            let decisions =
+                in_transaction(self.store, self.timer, |tx| work(self.unfinished(tx, row))).await?;
+            if !decisions.is_empty() {
+                return Ok(self.foreign(decisions));
+            }
+        }
         let hook = match row.status {
             EventStatus::Timeout => self.hook(row).await?,
             EventStatus::Init | EventStatus::Success => None,
@@ -238,7 +245,8 @@ impl<S: EventStore> Visit<'_, S> {
         }
     }
 
-    async fn timed_out(&self, tx: &S::Tx, row: &EventRow) -> Result<TimedOut, Halt> {
+    /// The decisions of the scheme that have no record.
+    async fn unfinished(&self, tx: &S::Tx, row: &EventRow) -> Result<Vec<DecisionName>, Halt> {
         let mut unfinished = Vec::new();
         for decision in &self.scheme.decisions {
             let found = self.store.find(tx, &row.decision(&decision.name)?).await?;
@@ -246,12 +254,16 @@ impl<S: EventStore> Visit<'_, S> {
                 unfinished.push(decision.name.clone());
             }
         }
+        Ok(unfinished)
+    }
+
+    async fn timed_out(&self, tx: &S::Tx, row: &EventRow) -> Result<TimedOut, Halt> {
         Ok(TimedOut {
             scheme: self.tick.scheme.clone(),
             occurrence: self.tick.occurrence,
             event: self.tick.event_id(),
             deadline: self.scheme.deadline,
-            unfinished,
+            unfinished: self.unfinished(tx, row).await?,
         })
     }
 
@@ -283,6 +295,14 @@ impl<S: EventStore> Visit<'_, S> {
             scheme = %self.tick.scheme, occurrence = %self.tick.occurrence, decisions = names.join(", "), "timer_event.failed"
         );
         Ticked::Failed { decisions }
+    }
+
+    fn foreign(&self, decisions: Vec<DecisionName>) -> Ticked {
+        let names: Vec<_> = decisions.iter().map(DecisionName::to_string).collect();
+        tracing::error!(
+            scheme = %self.tick.scheme, occurrence = %self.tick.occurrence, decisions = names.join(", "), "timer_event.foreign"
+        );
+        Ticked::Foreign { decisions }
     }
 
     fn overtaken(&self) -> Ticked {
