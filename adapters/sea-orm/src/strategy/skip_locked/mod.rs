@@ -57,6 +57,10 @@ async fn lock_and_mark(
     let args =
         args.with("lease_end", lease_end).with("first", first).with("last", last).with_list("ids", ids);
     let count = run(&transaction, CLAIM, db.sql.claim.mark.bind(&args)).await? as u32;
+    if count as usize != locked.len() {
+        let (queue, locked, marked) = (&call.request.queue, locked.len(), count);
+        tracing::warn!(%queue, ?shard, locked, marked, "a claim has marked other messages than it had locked");
+    }
     match db.commit(CLAIM, transaction).await {
         Ok(()) => Ok((count, lease_end)),
         Err(lost) if may_have_committed(&lost) => {
