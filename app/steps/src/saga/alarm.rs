@@ -28,6 +28,8 @@ pub enum SagaAlarmKind {
     Broken,
     /// Many deliveries have not brought it to its end; it is still being tried.
     Late,
+    /// It was ordered to be rolled back when it was past its pivot; it goes on, or has finished.
+    TooLate,
 }
 
 impl SagaAlarm {
@@ -55,6 +57,10 @@ impl SagaAlarmKind {
                  steps, are those of claimstream_step with scope = '{scope}' and run = '{saga}'. Mend the rows, the data, or \
                  the code that refuses them. Then revive its message (claimstream dead revive --queue {scope}), or call \
                  Saga::proceed with its id: it goes on where its rows say that it stands."
+            ),
+            Self::TooLate => format!(
+                "Nothing was done. Saga {saga} is past its pivot, and what it did stands; let who ordered it to be rolled back know, and \
+                 make up for it by a transaction of its own."
             ),
             Self::Late => format!(
                 "Mend what is in the way of saga {saga}. It is tried again all the time and goes on by itself; no row is to \

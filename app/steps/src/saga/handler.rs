@@ -37,6 +37,13 @@ where
                 }
                 Verdict::nack(reason)
             }
+            Ok(SagaOutcome::TooLate { state }) => {
+                let reason = Reason::new(format_args!("it was to be rolled back, and is {state}"));
+                match self.alarm(run.id, SagaAlarmKind::TooLate, &reason).await {
+                    Ok(()) => Verdict::ack(),
+                    Err(error) => Verdict::nack(error),
+                }
+            }
             Ok(_) => Verdict::ack(),
             // The alarm could not be raised; the message comes again, and so does the alarm.
             Err(SagaError::Store(error)) => Verdict::nack(error),

@@ -5,7 +5,9 @@ use claimstream_domain::{
     saga::SagaStepState::{self, Done, RolledBack},
 };
 use claimstream_ports::DistributedLock;
-use claimstream_steps::saga::{Saga, SagaConfig, SagaId, SagaRun, SagaState, SagaTail, StepFailure};
+use claimstream_steps::saga::{
+    Saga, SagaConfig, SagaId, SagaList, SagaRun, SagaState, SagaTail, StepFailure,
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,33 @@ pub(super) fn flow<D: Database>(
         .step("jifen_in", booking(bank, |p| (&p.to.jifen, p.jifen)))
         .at(place(bank, crash, |p| &p.to.yue))
         .step("yue_in", booking(bank, |p| (&p.to.yue, p.yue)))
+}
+
+/// The same without a pivot: what the payee has received is taken back as well.
+pub(super) fn reversible<D: Database>(
+    bank: &Bank<D>,
+    crash: &Crash,
+    lock: Arc<dyn DistributedLock>,
+) -> SagaList<Payment, Breakable<D>> {
+    let list = Saga::list(&bank.name("payment"), bank.seen_by(crash)[0].clone(), timer());
+    list.locked_by(lock, Lease::default())
+        .on_call_off(telling(bank))
+        .at(place(bank, crash, |p| &p.from.jifen))
+        .step(
+            "jifen_out",
+            booking(bank, |p| (&p.from.jifen, -p.jifen)),
+            booking(bank, |p| (&p.from.jifen, p.jifen)),
+        )
+        .at(place(bank, crash, |p| &p.from.yue))
+        .step("yue_out", booking(bank, |p| (&p.from.yue, -p.yue)), booking(bank, |p| (&p.from.yue, p.yue)))
+        .at(place(bank, crash, |p| &p.to.jifen))
+        .step(
+            "jifen_in",
+            booking(bank, |p| (&p.to.jifen, p.jifen)),
+            booking(bank, |p| (&p.to.jifen, -p.jifen)),
+        )
+        .at(place(bank, crash, |p| &p.to.yue))
+        .step("yue_in", booking(bank, |p| (&p.to.yue, p.yue)), booking(bank, |p| (&p.to.yue, -p.yue)))
 }
 
 const STEPS: [(usize, &str); 4] = [(1, "jifen_out"), (2, "yue_out"), (3, "jifen_in"), (4, "yue_in")];

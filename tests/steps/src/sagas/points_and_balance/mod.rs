@@ -3,6 +3,7 @@
 mod crashes;
 mod notices;
 mod orders;
+mod reversible;
 mod runners;
 
 use self::{
@@ -23,6 +24,11 @@ use self::{
         s4b_an_order_with_another_input_drives_the_saga_with_its_own,
         s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back,
         s4b_message_only_1c_absent_is_started_anew,
+    },
+    reversible::{
+        s4b_a_check_that_finds_a_step_of_the_payee_undone_turns_back,
+        s4b_a_payee_that_has_spent_it_breaks_the_roll_back, s4b_a_payment_that_can_be_undone_whole_finishes,
+        s4b_a_roll_back_order_takes_back_what_the_payee_has_received,
     },
     runners::{
         s4b_a_lock_that_is_held_puts_off_and_one_that_is_lost_spoils_nothing,
@@ -55,6 +61,10 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4b_a_late_step_2_after_fail_is_refused,
         s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back,
         s4b_a_lock_that_is_held_puts_off_and_one_that_is_lost_spoils_nothing,
+        s4b_a_payment_that_can_be_undone_whole_finishes,
+        s4b_a_roll_back_order_takes_back_what_the_payee_has_received,
+        s4b_a_check_that_finds_a_step_of_the_payee_undone_turns_back,
+        s4b_a_payee_that_has_spent_it_breaks_the_roll_back,
         x1_a_shortage_is_told_in_the_transaction_that_calls_off,
         x1_what_is_told_of_a_shortage_is_delivered_once,
     ]
