@@ -56,7 +56,7 @@ INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :
 SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at)     AS due_at, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= UTC_TIMESTAMP(6) AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND AND NOT (claim_id <=> :claim) ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- claim/mark
-UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND available_at <= UTC_TIMESTAMP(6) AND NOT (claim_id <=> :claim) AND id IN (:ids);
 
 -- claim/peek
 SELECT s.shard FROM claimstream_shard s WHERE (SELECT /*+ NO_SKIP_SCAN(q) */ q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
@@ -188,7 +188,7 @@ UPDATE claimstream_shard SET shard = shard WHERE 1 = 0; INSERT INTO claimstream_
 SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'tx_isolation', 'transaction_isolation', 'sql_mode', 'time_zone', 'binlog_format', 'log_bin', 'wsrep_on', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation', 'autocommit', 'character_set_client', 'completion_type', 'sql_auto_is_null', 'sql_big_selects', 'sql_safe_updates', 'sql_select_limit', 'unique_checks');
 
 -- doctor/steps
-SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
 
 -- doctor/strategies
 SELECT held.queue, held.ends_in, (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(q.available_at)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) FROM claimstream_shard s JOIN claimstream_queue q ON q.queue = held.queue AND q.shard = s.shard AND q.available_at > UTC_TIMESTAMP(6) AND q.available_at <= UTC_TIMESTAMP(6) + INTERVAL 43200000000 MICROSECOND WHERE q.claim_id IS NOT NULL)                                            AS marked_until FROM (SELECT queue, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(held_until)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6) GROUP BY queue) held ORDER BY held.queue;
@@ -272,7 +272,7 @@ SELECT id, user_id, request_id, content, CAST(is_read AS SIGNED) AS is_read, TIM
 SELECT CAST(COUNT(*) AS SIGNED) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
 -- locks/list
-SELECT lock_key, CAST(fence AS SIGNED) AS fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
+SELECT lock_key, CAST(fence AS SIGNED) AS fence, CASE WHEN token = :free THEN 0 ELSE TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) END AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
 
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, :token);
@@ -281,13 +281,13 @@ INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, 
 SELECT CAST(fence AS SIGNED) AS fence, token = :token AS is_ours FROM claimstream_lock WHERE lock_key = :key;
 
 -- locks/release
-UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6), token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
+UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6), token      = :free WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6) AND token <> :free;
 
 -- locks/renew
-UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6);
+UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > UTC_TIMESTAMP(6) AND token <> :free;
 
 -- locks/take
-UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND held_until <= UTC_TIMESTAMP(6);
+UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND (held_until <= UTC_TIMESTAMP(6) OR token = :free);
 
 -- notifications/erase_attempts
 UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
@@ -626,13 +626,13 @@ SELECT ROUTINE_DEFINITION AS body, DEFINER = CURRENT_USER() AS is_own FROM infor
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
 
 -- sagas/page
-SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
+SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
 -- sagas/page_after
-SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' JOIN claimstream_saga a ON a.scope = :scope AND a.run = :after WHERE s.scope = :scope AND s.owner = :owner AND s.created_at <= a.created_at AND (s.created_at < a.created_at OR s.run < a.run) ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
+SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' JOIN claimstream_saga a ON a.scope = :scope AND a.run = :after WHERE s.scope = :scope AND s.owner = :owner AND s.created_at <= a.created_at AND (s.created_at < a.created_at OR s.run < a.run) ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
 -- sagas/read
-SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
+SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
 
 -- savepoint/at_home
 SELECT ~0 + (NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at), 0));
@@ -833,13 +833,13 @@ UPDATE claimstream_lease FORCE INDEX (PRIMARY) SET holder     = CASE shard /*eac
 INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at) VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
 -- steps/change
-UPDATE claimstream_step SET state      = :state, version    = version + 1, result     = COALESCE(:result, result), changed_at = UTC_TIMESTAMP(6) WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
+UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = UTC_TIMESTAMP(6) WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
 -- steps/dead
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) AS created_at FROM claimstream_dead d;
+SELECT (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) FROM claimstream_dead d) AS created_at, (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
 
 -- steps/find
-SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
+SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
 
 -- steps/forget
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
@@ -857,7 +857,7 @@ SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, finge
 SELECT step, CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step WHERE scope = :scope AND run = :run ORDER BY step LIMIT :limit;
 
 -- steps/page
-SELECT s.scope, s.run, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed FROM claimstream_step s WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
+SELECT s.scope, s.run, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed FROM claimstream_step s WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (s.scope LIKE 'timer:%') = :of_timers AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
 
 -- steps/reach
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, s.scope, s.run, s.step FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT 1 OFFSET :others;
@@ -916,11 +916,14 @@ DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 -- sweep/requests
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
--- sweep/sagas
-SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > :scope OR (s.scope = :scope AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.scope, s.run LIMIT :limit;
+-- sweep/saga_scope
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > :scope ORDER BY s.scope LIMIT 1;
 
--- sweep/sagas_delete
-DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
+-- sweep/sagas
+SELECT s.owner, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.created_at) AS created, s.run FROM claimstream_saga s WHERE s.scope = :scope AND s.owner >= :owner AND (s.owner > :owner OR s.created_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.created_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
+
+-- sweep/sagas_shorten
+UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- templates/draft
 SELECT draft, CAST(revision AS SIGNED) AS revision, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template WHERE template_id = :template;

@@ -161,7 +161,7 @@ SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m 
 SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
 
 -- doctor/steps
-SELECT o.scope, COUNT(DISTINCT o.run) AS runs, (:now - MIN(o.changed_at)) / 86400000000 AS days FROM claimstream_step o WHERE o.changed_at < :now - :kept AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+SELECT o.scope, COUNT(DISTINCT o.run) AS runs, (:now - MIN(o.changed_at)) / 86400000000 AS days FROM claimstream_step o WHERE o.changed_at < :now - :kept AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
 
 -- doctor/strategies
 SELECT held.queue, held.ends_in, (SELECT MAX(q.available_at) - :now FROM claimstream_shard s JOIN claimstream_queue q ON q.queue = held.queue AND q.shard = s.shard AND q.available_at > :now AND q.available_at <= :now + 43200000000 WHERE q.claim_id IS NOT NULL)                                            AS marked_until FROM (SELECT queue, MAX(held_until) - :now AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now GROUP BY queue) held ORDER BY held.queue;
@@ -242,7 +242,7 @@ SELECT id, user_id, request_id, content, is_read AS is_read, :now - created_at A
 SELECT COUNT(*) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
 -- locks/list
-SELECT lock_key, fence AS fence, held_until - :now AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
+SELECT lock_key, fence AS fence, CASE WHEN token = :free THEN 0 ELSE held_until - :now END AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
 
 -- locks/make
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, :now, :now + :lease, :token);
@@ -251,13 +251,13 @@ INSERT INTO claimstream_lock (lock_key, fence, held_until, token) VALUES (:key, 
 SELECT fence AS fence, token = :token AS is_ours FROM claimstream_lock WHERE lock_key = :key;
 
 -- locks/release
-UPDATE claimstream_lock SET held_until = :now, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > :now;
+UPDATE claimstream_lock SET held_until = :now, token      = :free WHERE lock_key = :key AND fence = :fence AND held_until > :now AND token <> :free;
 
 -- locks/renew
-UPDATE claimstream_lock SET held_until = :now + :lease, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > :now;
+UPDATE claimstream_lock SET held_until = :now + :lease, token      = :token WHERE lock_key = :key AND fence = :fence AND held_until > :now AND token <> :free;
 
 -- locks/take
-UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now + :lease, token      = :token WHERE lock_key = :key AND held_until <= :now;
+UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now + :lease, token      = :token WHERE lock_key = :key AND (held_until <= :now OR token = :free);
 
 -- notifications/erase_attempts
 UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
@@ -581,13 +581,13 @@ DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards AND cut
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
 
 -- sagas/page
-SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
+SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
 -- sagas/page_after
-SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' JOIN claimstream_saga a ON a.scope = :scope AND a.run = :after WHERE s.scope = :scope AND s.owner = :owner AND s.created_at <= a.created_at AND (s.created_at < a.created_at OR s.run < a.run) ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
+SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' JOIN claimstream_saga a ON a.scope = :scope AND a.run = :after WHERE s.scope = :scope AND s.owner = :owner AND s.created_at <= a.created_at AND (s.created_at < a.created_at OR s.run < a.run) ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
 
 -- sagas/read
-SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
+SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
 
 -- savepoint/proof
 BEGIN; ROLLBACK;
@@ -716,13 +716,13 @@ UPDATE claimstream_lease SET holder     = :new_holder, label      = :label, fenc
 INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerprint, result, created_at, changed_at) VALUES (:scope, :run, :step, :state, 1, :origin, :fingerprint, :result, :now, :now) ON CONFLICT (scope, run, step) DO UPDATE SET version = version;
 
 -- steps/change
-UPDATE claimstream_step SET state      = :state, version    = version + 1, result     = COALESCE(:result, result), changed_at = :now WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
+UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = :now WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
 -- steps/dead
-SELECT MIN(d.created_at) AS created_at FROM claimstream_dead d;
+SELECT (SELECT MIN(d.created_at) FROM claimstream_dead d) AS created_at, (SELECT MIN(d.created_at) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
 
 -- steps/find
-SELECT state AS state, version AS version, fingerprint, result FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
+SELECT state AS state, version AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
 
 -- steps/forget
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < :bound;
@@ -737,7 +737,7 @@ UPDATE claimstream_step SET version = version WHERE scope = :scope AND run = :ru
 SELECT step, state AS state, version AS version, :now - created_at AS age, :now - changed_at AS quiet FROM claimstream_step WHERE scope = :scope AND run = :run ORDER BY step LIMIT :limit;
 
 -- steps/page
-SELECT s.scope, s.run, s.changed_at AS changed FROM claimstream_step s WHERE s.changed_at >= :from AND s.changed_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= :bound) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
+SELECT s.scope, s.run, s.changed_at AS changed FROM claimstream_step s WHERE s.changed_at >= :from AND s.changed_at < :bound AND (s.scope LIKE 'timer:%') = :of_timers AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= :bound) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
 
 -- steps/reach
 SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT 1 OFFSET :others;
@@ -746,7 +746,7 @@ SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s I
 SELECT s.scope, s.run, s.step, s.state AS state, s.version AS version, s.changed_at AS changed, :now - s.created_at AS age, :now - (SELECT MAX(y.changed_at) FROM claimstream_step y  WHERE y.scope = s.scope AND y.run = s.run) AS quiet FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :to AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < :to OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o  WHERE o.scope = s.scope AND o.run = s.run) <= :now - :quiet ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
 
 -- sweep/dedup
-DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id) AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = claimstream_dedup.message_id);
+DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id);
 
 -- sweep/delete
 DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < :bound;
@@ -755,7 +755,7 @@ DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < :bound;
 DELETE FROM claimstream_instance WHERE seen_at < :bound;
 
 -- sweep/keys
-SELECT d.queue, d.dedup_key, d.created_at AS created_at FROM claimstream_dedup d LEFT JOIN claimstream_message m ON m.id = d.message_id WHERE d.created_at >= :from AND d.created_at < :bound AND m.id IS NULL AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = d.message_id) ORDER BY d.created_at LIMIT :limit;
+SELECT MAX(k.created_at) AS upto FROM (SELECT created_at FROM claimstream_dedup WHERE created_at >= :from AND created_at < :bound ORDER BY created_at LIMIT :limit) AS k;
 
 -- sweep/left
 SELECT id, created_at AS stored_at, :now - created_at AS age FROM claimstream_message WHERE id IN (:ids);
@@ -790,11 +790,14 @@ DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 -- sweep/requests
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
--- sweep/sagas
-SELECT s.scope, s.run FROM claimstream_saga s WHERE (s.scope > CAST(:scope AS TEXT) OR (s.scope = CAST(:scope AS TEXT) AND s.run > CAST(:run AS TEXT))) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.scope, s.run LIMIT :limit;
+-- sweep/saga_scope
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > :scope ORDER BY s.scope LIMIT 1;
 
--- sweep/sagas_delete
-DELETE FROM claimstream_saga WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
+-- sweep/sagas
+SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = :scope AND s.owner >= :owner AND (s.owner > :owner OR s.created_at > :from OR (s.created_at = :from AND s.run > :run)) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
+
+-- sweep/sagas_shorten
+UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
 
 -- templates/draft
 SELECT draft, revision AS revision, :now - changed_at AS age FROM claimstream_template WHERE template_id = :template;

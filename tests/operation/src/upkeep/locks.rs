@@ -12,9 +12,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: the fence of a new row begins at the time | adapters/sea-orm/src/sql/locks/make.sql: 1
     let what = "a_lock_that_nobody_has_held_for_a_day_is_forgotten_and_its_fence_goes_on";
     place.add(suite, "auto", keep(), what, is_forgotten_and_its_fence_goes_on);
-    // Guard: a lock that was given back is free by its token | adapters/sea-orm/src/sql/locks/take.sql: no `token`
-    // Guard: a lock that was given back is not renewed | adapters/sea-orm/src/sql/locks/renew.sql: no `:free`
-    // Guard: a lock is given back once | adapters/sea-orm/src/sql/locks/release.sql: no `token <> :free`
+    // Guard: a lock that was given back is free wherever the clock goes, and is not renewed |
+    // adapters/sea-orm/src/sql/locks/release.sql: `token = :token`
     let what = "a_lock_that_was_given_back_is_free_though_the_clock_was_set_back";
     place.add(suite, "auto", keep(), what, is_free_though_the_clock_was_set_back);
 }

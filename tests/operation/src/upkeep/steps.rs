@@ -46,7 +46,6 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
     // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/steps/dead.sql: no `NOT EXISTS`
-    // Guard: a dead tick keeps steps of timers | adapters/sea-orm/src/sweep/round.rs `steps`: `of_others` for both
     let what = "a_dead_tick_of_a_timer_keeps_steps_of_timers_and_no_others";
     place.add(suite, "auto", keep(), what, leaves_the_steps_of_a_dead_tick);
     // Guard: a purge keeps a margin of one transaction below the oldest message |
