@@ -53,7 +53,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         Ok(())
     }
 
-    /// Refuses to go on with a list that lacks a step of the saga: it would never be taken, or never be undone.
+    /// Refuses a list that lacks a step of the saga: it would never be taken, or never be undone.
     fn check_list(&self) -> Result<(), Halt> {
         let Some(row) = self.row.as_ref().filter(|row| !row.state.is_over()) else { return Ok(()) };
         let details = row.details();
