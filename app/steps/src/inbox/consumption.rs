@@ -1,12 +1,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
-use claimstream_domain::{Reason, Received, RetryPolicy, step::StepResult};
+use claimstream_domain::{Reason, Received, RetryPolicy, Verdict, step::StepResult};
 use claimstream_ports::{ConsumeError, Delivery, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
-use super::{Consumer, InboxError, InboxMessage, Once, Undone, once::once_written, undone::Failure};
-use crate::effect::{Written, effect};
-use claimstream::work;
+use super::{Consumer, Once, Undone, attempt::attempt, undone::Failure};
 
 /// Has an effect once for each message that a broker gives, made by [`Inbox::consumption`](super::Inbox::consumption).
 pub struct Consumption<S, F> {
@@ -52,8 +50,8 @@ where
     /// Has the effect in a transaction of its own, unless it has been had, and finishes the delivery when that has been committed.
     ///
     /// An effect that fails is tried again in place, so that the next message of an ordering key does not overtake it: as long as it
-    /// takes while the store is away, and as often as the retry policy says after a failure that may be the message's own. A delivery
-    /// that is dropped meanwhile, as when this future is, comes again.
+    /// takes while the store fails before the effect begins, and as often as the retry policy says after an error of the effect or of the
+    /// commit, which may be the message's own. A delivery that is dropped meanwhile, as when this future is, comes again.
     ///
     /// An error says that the broker did not learn that the delivery is done. The effect stays, and the message comes again and is
     /// a repeat.
@@ -61,7 +59,8 @@ where
         let [mut pause, longest] = Self::PAUSES;
         let mut attempts = 0;
         loop {
-            match self.attempt(&delivery.received).await {
+            match attempt(&*self.store, &*self.timer, &self.consumer, &delivery.received, &self.effect).await
+            {
                 Ok(had) => {
                     delivery.finish().await?;
                     return Ok(had.into());
@@ -71,30 +70,24 @@ where
                     self.timer.sleep(pause).await;
                     pause = (pause * 2).min(longest);
                 }
-                Err(Failure::Passing(reason)) => {
+                Err(Failure::OfMessage(verdict)) => {
                     attempts += 1;
-                    if self.retry.is_last(attempts) {
+                    let (reason, is_final) = match verdict {
+                        Verdict::Bury { reason } => (reason, true),
+                        Verdict::Nack { reason, .. } | Verdict::Postpone { reason, .. } => (reason, false),
+                        Verdict::Ack { .. } | Verdict::Release => {
+                            (Reason::new("the effect was put off"), false)
+                        }
+                    };
+                    if is_final || self.retry.is_last(attempts) {
                         return Ok(Handed::Refused(delivery, reason));
                     }
                     let wait = self.retry.delay(attempts, seed(self.timer.now()));
                     self.say_put_off(&delivery, &reason, wait);
                     self.timer.sleep(wait).await;
                 }
-                Err(Failure::Final(reason)) => return Ok(Handed::Refused(delivery, reason)),
             }
         }
-    }
-
-    async fn attempt(&self, received: &Received) -> Result<Once, Failure> {
-        let key = InboxMessage::from(received).key(&self.consumer);
-        let written = &Written::of(&key.map_err(|e| Undone::from(InboxError::from(e)).failure())?);
-        let done = effect(&*self.store, &*self.timer, written, |tx| {
-            work(async move {
-                let effect = |tx| (self.effect)(tx, received);
-                once_written(&*self.store, tx, &self.consumer, received.into(), written, effect).await
-            })
-        });
-        done.await.map_err(Undone::failure)
     }
 
     fn say_put_off(&self, delivery: &Delivery, why: &dyn fmt::Display, wait: Duration) {
@@ -131,7 +124,7 @@ mod tests {
     use claimstream::RelayConfig;
     use claimstream_domain::{Headers, Jitter, Payload};
     use claimstream_memory::MemoryStore;
-    use claimstream_ports::Hold;
+    use claimstream_ports::{Hold, StoreError, StoreErrorKind};
     use claimstream_tokio::TokioTimer;
     use futures::FutureExt;
 
@@ -172,8 +165,18 @@ mod tests {
             Delivery::new(received, 1, Box::new(Finished(Arc::clone(&self.finished))))
         }
 
-        /// Hands a delivery over to an effect that fails so often before it succeeds.
-        async fn hand(&self, delivery: Delivery, failures: u32, how: fn(&str) -> Undone) -> Handed {
+        /// Hands deliveries over to an effect that ends so when it is tried for the nth time, the first being 0.
+        fn consumption<'a>(
+            &self,
+            ends: impl Fn(u32) -> Result<StepResult, Undone> + Send + Sync + 'a,
+        ) -> Consumption<
+            MemoryStore,
+            impl for<'tx> Fn(
+                &'tx <MemoryStore as Transactions>::Tx,
+                &'tx Received,
+            ) -> BoxFuture<'tx, Result<StepResult, Undone>>
+            + 'a,
+        > {
             let retry = RetryPolicy {
                 base: Duration::from_millis(1),
                 cap: Duration::from_millis(1),
@@ -182,13 +185,20 @@ mod tests {
             };
             let tried = AtomicU32::new(0);
             let consumer = Consumer::new("shipping").unwrap();
-            let consumption = self.inbox.consumption(consumer, TokioTimer::new(), retry, |_, _| {
-                let fails = tried.fetch_add(1, Relaxed) < failures;
-                if !fails {
-                    self.effects.fetch_add(1, Relaxed);
-                }
-                let done = if fails { Err(how("not yet")) } else { Ok(StepResult::default()) };
+            self.inbox.consumption(consumer, TokioTimer::new(), retry, move |_, _| {
+                let done = ends(tried.fetch_add(1, Relaxed));
                 async move { done }.boxed()
+            })
+        }
+
+        /// Hands a delivery over to an effect that fails so often before it succeeds.
+        async fn hand(&self, delivery: Delivery, failures: u32, how: fn(&str) -> Undone) -> Handed {
+            let consumption = self.consumption(|tried| {
+                if tried < failures {
+                    return Err(how("not yet"));
+                }
+                self.effects.fetch_add(1, Relaxed);
+                Ok(StepResult::default())
             });
             consumption.hand(delivery).await.unwrap()
         }
@@ -206,7 +216,7 @@ mod tests {
         Undone::bury(why)
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_message_that_comes_again_is_finished_without_a_second_effect() {
         let setup = Setup::new();
         assert!(matches!(setup.hand(setup.delivery("a", "1"), 0, nack).await, Handed::Done(_)));
@@ -214,14 +224,30 @@ mod tests {
         assert_eq!(setup.counts(), (1, 2));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_effect_that_fails_is_tried_again_in_place() {
         let setup = Setup::new();
         assert!(matches!(setup.hand(setup.delivery("a", "1"), 2, nack).await, Handed::Done(_)));
         assert_eq!(setup.counts(), (1, 1));
     }
 
-    #[tokio::test]
+    /// Guard: a message whose effect the database refuses blocks no consumer | `failure`: no look at `begun`
+    #[tokio::test(start_paused = true)]
+    async fn an_error_of_the_database_in_the_effect_is_a_failed_attempt_of_any_kind() {
+        for kind in StoreErrorKind::ALL {
+            let setup = Setup::new();
+            let consumption = setup.consumption(|tried| {
+                assert!(tried < 100, "{kind}: the message is tried without end");
+                Err(StoreError::new(kind, "ship", "1644: refused by a trigger").into())
+            });
+            let Handed::Refused(_, why) = consumption.hand(setup.delivery("a", "1")).await.unwrap() else {
+                panic!("{kind}")
+            };
+            assert!(why.as_str().contains("1644"), "{why}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_delivery_that_can_never_have_its_effect_is_handed_back_unfinished() {
         let setup = Setup::new();
         let refused = |handed| match handed {

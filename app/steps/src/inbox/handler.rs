@@ -1,19 +1,11 @@
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use claimstream_domain::{Claimed, Verdict, step::StepResult};
 use claimstream_ports::{Handler, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
-use super::{Consumer, InboxError, InboxMessage, Undone, once::Once, once::once_written};
-use crate::effect::{Written, effect};
-use claimstream::work;
+use super::{Consumer, Once, Undone, attempt::attempt, undone::Failure};
 
 /// A [`Handler`] whose effect happens once for each message, made by [`Inbox::handler`](super::Inbox::handler).
 pub struct InboxHandler<S, F> {
@@ -36,29 +28,18 @@ where
     F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>> + Send + Sync,
 {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
-        let begun = &AtomicBool::new(false);
-        let written = match InboxMessage::from(claimed).key(&self.consumer) {
-            Ok(key) => &Written::of(&key),
-            Err(invalid) => return Undone::from(InboxError::from(invalid)).verdict(),
-        };
-        let done = effect(&*self.store, &*self.timer, written, |tx| {
-            work(async move {
-                begun.store(false, Ordering::Relaxed);
-                let effect = |tx| {
-                    begun.store(true, Ordering::Relaxed);
-                    (self.effect)(tx, claimed)
-                };
-                once_written(&*self.store, tx, &self.consumer, claimed.into(), written, effect).await
-            })
-        });
-        match done.await {
+        let Self { store, consumer, timer, effect } = self;
+        match attempt(&**store, &**timer, consumer, claimed, effect).await {
             Ok(Once::Done(_)) => Verdict::ack(),
             Ok(Once::Repeated(_)) => {
-                tracing::debug!(message_id = %claimed.message.id, consumer = %self.consumer, "had before");
+                tracing::debug!(message_id = %claimed.message.id, %consumer, "had before");
                 Verdict::ack()
             }
-            Err(undone) if begun.load(Ordering::Relaxed) => undone.verdict(),
-            Err(undone) => undone.verdict_unbegun(claimed, &self.consumer),
+            Err(Failure::OfMessage(verdict)) => verdict,
+            Err(Failure::OfStore(error)) => {
+                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "message was given back uncounted, because its effect could not begin");
+                Verdict::Release
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Effects that happen once, however often their message comes.
 
+mod attempt;
 mod consumer;
 mod consumption;
 mod deliveries;

@@ -1,9 +1,9 @@
 use std::fmt;
 
-use claimstream_domain::{Claimed, Reason, Verdict};
+use claimstream_domain::Verdict;
 use claimstream_ports::StoreError;
 
-use super::{Consumer, InboxError};
+use super::InboxError;
 use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
@@ -17,15 +17,13 @@ enum Why {
     Verdict(Verdict),
 }
 
-/// Why an effect of a delivery was not had, and what that asks for.
+/// Whose failure it is that an effect was not had.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The store is in trouble, whatever the message is.
+    /// The store fails, whatever the message is; no attempt is counted.
     OfStore(StoreError),
-    /// It may be the message's own; another attempt may succeed.
-    Passing(Reason),
-    /// It never succeeds.
-    Final(Reason),
+    /// The message may be the cause.
+    OfMessage(Verdict),
 }
 
 impl Undone {
@@ -39,36 +37,15 @@ impl Undone {
         Self(Why::Verdict(Verdict::bury(why)))
     }
 
-    pub(super) fn failure(self) -> Failure {
+    /// Judges a failure, of which `begun` says whether the effect had begun by then.
+    ///
+    /// The store is the cause only before the effect begins, and only if the error is not about the message's own values: what the
+    /// server answers to the effect's statements or to the commit, a trigger of the user may answer to this message alone.
+    pub(super) fn failure(self, begun: bool) -> Failure {
         match self.0 {
-            Why::Store(error) if error.is_about_the_store() => Failure::OfStore(error),
-            Why::Store(error) => Failure::Passing(Reason::new(error)),
-            Why::Verdict(Verdict::Bury { reason }) => Failure::Final(reason),
-            Why::Verdict(Verdict::Nack { reason, .. } | Verdict::Postpone { reason, .. }) => {
-                Failure::Passing(reason)
-            }
-            Why::Verdict(Verdict::Ack { .. } | Verdict::Release) => {
-                Failure::Passing(Reason::new("the effect was put off"))
-            }
-        }
-    }
-
-    pub(super) fn verdict(self) -> Verdict {
-        match self.0 {
-            Why::Store(error) => Verdict::nack(error),
-            Why::Verdict(verdict) => verdict,
-        }
-    }
-
-    /// The verdict on a message whose effect had not begun: what the store said then is not the message's failure, unless it is
-    /// about the message's own values, and no attempt is counted for it.
-    pub(super) fn verdict_unbegun(self, claimed: &Claimed, consumer: &Consumer) -> Verdict {
-        match &self.0 {
-            Why::Store(error) if error.is_about_the_store() => {
-                tracing::warn!(message_id = %claimed.message.id, %consumer, %error, "message was given back uncounted, because its effect could not begin");
-                Verdict::Release
-            }
-            _ => self.verdict(),
+            Why::Store(error) if !begun && error.is_about_the_store() => Failure::OfStore(error),
+            Why::Store(error) => Failure::OfMessage(Verdict::nack(error)),
+            Why::Verdict(verdict) => Failure::OfMessage(verdict),
         }
     }
 }
