@@ -23,8 +23,11 @@ pub struct Publication {
 pub enum Published {
     /// The broker has confirmed it, or had confirmed it before under the same id.
     Confirmed,
-    /// The broker will never take it as it is: nothing routes it, or it is too large.
+    /// The broker will never take it as it is: it is too large, or its place is no name that the broker could have.
     Refused(Reason),
+    /// Its place takes nothing at the moment: there is no such stream, queue, exchange or topic, or it is full. The broker does not
+    /// have it, and the same publication can be sent again.
+    Unavailable(Reason),
     /// The broker did not confirm it. It may have arrived all the same; the same publication can be sent again.
     Unconfirmed(Reason),
 }
@@ -33,6 +36,16 @@ impl Published {
     /// A refusal for good, and why.
     pub fn refused(why: impl std::fmt::Display) -> Self {
         Self::Refused(Reason::new(why))
+    }
+
+    /// A place that takes nothing at the moment, and why.
+    pub fn unavailable(why: impl std::fmt::Display) -> Self {
+        Self::Unavailable(Reason::new(why))
+    }
+
+    /// Whether the broker does not have it for certain, and may have it later.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Unconfirmed(_))
     }
 
     /// A publication without a confirmation, and why.

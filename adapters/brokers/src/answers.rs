@@ -57,7 +57,7 @@ impl<'a> Answers<'a> {
 
     /// Notes the answer to the publication at this place of the call.
     pub(crate) fn give(&mut self, at: usize, answer: Published) {
-        if matches!(answer, Published::Unconfirmed(_))
+        if answer.is_open()
             && let Some(key) = self.key(at)
         {
             self.held_up.insert(key);

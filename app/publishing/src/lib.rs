@@ -10,7 +10,6 @@
 
 mod broker_standing;
 mod copy_handler;
-mod patience;
 mod publish_handler;
 mod pulse;
 #[cfg(test)]

@@ -1,14 +1,13 @@
-use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::{Claimed, Publication, Published, Reason, Verdict, publishing::Route};
+use claimstream_domain::{
+    Claimed, Publication, Published, Reason, Verdict,
+    publishing::{Confirmed, NextStep, OutagePacing, Route, Unconfirmed},
+};
 use claimstream_ports::{BatchHandler, Publish, Timer, Verdicts};
 
-use crate::{
-    broker_standing::BrokerStanding,
-    patience::{Next, Patience},
-    pulse::Pulse,
-};
+use crate::{broker_standing::BrokerStanding, pulse::Pulse};
 
 /// Publishes the messages of a queue on a route, and finishes each when the broker has confirmed it.
 ///
@@ -16,12 +15,14 @@ use crate::{
 /// |---|---|
 /// | the broker confirms it | is finished |
 /// | the broker will never take it, or it lacks what its route needs | becomes a dead letter at once |
+/// | its place takes nothing: it is absent or full | is sent again in place for up to 10 s if the broker confirms nothing else; then it goes back, and comes again 2 s to a minute later, by how long the place has been away; no attempt is counted |
 /// | the broker confirms nothing at all | is sent again in place, up to once a second, for 10 s; then it goes back and comes again 2 to 4 s later; no attempt is counted |
-/// | the broker confirms others, and not this one, twice | has failed an attempt, and comes again by the retry policy |
-/// | one before it of its ordering key fails so, and it was not sent | goes back and comes again 2 to 4 s later; no attempt is counted |
+/// | the broker confirms others at its place, and not this one, twice | has failed an attempt, and comes again by the retry policy |
+/// | the broker confirms others at other places, and not this one, twice | goes back; no attempt is counted |
+/// | one before it of its ordering key fails or goes back, and it was not sent | goes back with that one; no attempt is counted |
 ///
-/// So an outage of the broker costs no attempts, however long it is, and a message that alone is never confirmed ends as a dead
-/// letter. If there is no other message meanwhile, the two cannot be told apart, and it is tried for ever.
+/// So an outage of the broker or of one of its places costs no attempts, however long it is, and a message that alone is never
+/// confirmed at its place ends as a dead letter. If there is no other message meanwhile, the two cannot be told apart, and it is tried for ever.
 pub struct PublishHandler {
     broker: Arc<dyn Publish>,
     route: Route,
@@ -29,15 +30,25 @@ pub struct PublishHandler {
     pulse: Arc<Pulse>,
 }
 
-/// Messages that have no verdict yet, by their indices in the batch, and what they are as publications.
-struct Pending {
-    indices: Vec<usize>,
-    publications: Vec<Publication>,
+/// A message that has no verdict yet, by its index in the batch.
+struct Open {
+    index: usize,
+    publication: Publication,
+    pacing: OutagePacing,
+}
+
+/// A message that was sent and not confirmed.
+struct Failed {
+    open: Open,
+    /// What had been confirmed when it was sent.
+    before: Confirmed,
+    reason: Reason,
+    is_unavailable: bool,
 }
 
 impl PublishHandler {
-    /// How much later a message comes again that went back, at least, and at most twice that.
-    const LATER: Duration = Duration::from_secs(2);
+    /// The first pause before messages are sent again in place, and the longest.
+    const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
     /// Publishes by `broker`, which logs call `name`.
     pub fn new(name: &str, broker: Arc<dyn Publish>, route: Route, timer: Arc<dyn Timer>) -> Self {
@@ -50,100 +61,110 @@ impl PublishHandler {
     }
 
     /// What is to be published of a batch; what cannot be is buried.
-    fn pending(&self, batch: &[Claimed], verdicts: &dyn Verdicts) -> Pending {
-        let mut pending = Pending::with_capacity(batch.len());
+    fn open(&self, batch: &[Claimed], verdicts: &dyn Verdicts) -> Vec<Open> {
+        let mut open = Vec::with_capacity(batch.len());
         for (index, claimed) in batch.iter().enumerate() {
             match self.route.publication(&claimed.message) {
-                Ok(publication) => pending.push(index, publication),
+                Ok(publication) => open.push(Open { index, publication, pacing: OutagePacing::default() }),
                 Err(reason) => verdicts.give(index, Verdict::Bury { reason }),
             }
         }
-        pending
+        open
     }
 
-    /// Publishes what is pending, and gives the verdicts that the broker's answers decide; the rest is still pending, with the reasons.
-    async fn publish(&self, pending: Pending, verdicts: &dyn Verdicts) -> (Pending, Vec<Reason>) {
-        let answers = self.broker.publish(&pending.publications).await;
+    /// Publishes these, and gives the verdicts that the broker's answers decide; the rest is returned.
+    async fn publish(&self, open: Vec<Open>, verdicts: &dyn Verdicts) -> Vec<Failed> {
+        let before: Vec<Confirmed> =
+            open.iter().map(|it| self.pulse.confirmed(&it.publication.place)).collect();
+        let (kept, publications): (Vec<_>, Vec<_>) =
+            open.into_iter().map(|it| ((it.index, it.pacing), it.publication)).unzip();
+        let answers = self.broker.publish(&publications).await;
         let silent =
             std::iter::repeat_with(|| Published::unconfirmed("the adapter of the broker gave no answer"));
-        let (mut left, mut reasons) = (Pending::with_capacity(0), Vec::new());
-        let mut confirmed = 0;
-        for ((index, publication), answer) in pending.into_iter().zip(answers.into_iter().chain(silent)) {
+        let answers = answers.into_iter().chain(silent);
+        let mut failed = Vec::new();
+        let began = before.first().map_or(0, |confirmed| confirmed.anywhere);
+        for ((((index, pacing), publication), before), answer) in
+            kept.into_iter().zip(publications).zip(before).zip(answers)
+        {
+            let is_unavailable = matches!(answer, Published::Unavailable(_));
             match answer {
                 Published::Confirmed => {
-                    confirmed += 1;
+                    self.pulse.note_confirmed(&publication.place);
                     verdicts.give(index, Verdict::ack());
                 }
                 Published::Refused(reason) => verdicts.give(index, Verdict::Bury { reason }),
-                Published::Unconfirmed(reason) => {
-                    left.push(index, publication);
-                    reasons.push(reason);
+                Published::Unavailable(reason) | Published::Unconfirmed(reason) => {
+                    let open = Open { index, publication, pacing };
+                    failed.push(Failed { open, before, reason, is_unavailable });
                 }
             }
         }
-        self.pulse.note(confirmed, reasons.first(), self.timer.now());
-        (left, reasons)
+        if let Some(first) = failed.first() {
+            self.pulse.note_silence(began, &first.reason, self.timer.now());
+        }
+        failed
+    }
+
+    /// Gives the verdicts on messages that are not sent again in place, and returns the others.
+    fn judge(
+        &self,
+        batch: &[Claimed],
+        failed: Vec<Failed>,
+        held: Duration,
+        pause: Duration,
+        verdicts: &dyn Verdicts,
+    ) -> Vec<Open> {
+        let (mut open, mut keys) = (Vec::new(), HashMap::new());
+        for Failed { open: mut it, before, reason, is_unavailable } in failed {
+            let Some(claimed) = batch.get(it.index) else { continue };
+            let place = &it.publication.place;
+            let key = claimed.message.ordering_key.as_ref();
+            let next = match key.and_then(|key| keys.get(key)) {
+                // Brokers are sent the next message of a key when the one before is confirmed.
+                Some(NextStep::Fail) => NextStep::GoBack(OutagePacing::SHORTEST),
+                Some(next) => *next,
+                None => {
+                    let away = self.pulse.note_unconfirmed(place, &reason, is_unavailable, self.timer.now());
+                    let after = self.pulse.confirmed(place);
+                    it.pacing.after(Unconfirmed { before, after, is_unavailable, held, away, pause })
+                }
+            };
+            if let Some(key) = key {
+                keys.entry(key).or_insert(next);
+            }
+            match next {
+                NextStep::Again(_) => open.push(it),
+                NextStep::Fail => verdicts.give(it.index, Verdict::Nack { after: None, reason }),
+                NextStep::GoBack(wait) => verdicts.give(it.index, gone_back(claimed, wait, reason)),
+            }
+        }
+        open
     }
 }
 
 #[async_trait]
 impl BatchHandler for PublishHandler {
     async fn handle_batch(&self, batch: &[Claimed], verdicts: &dyn Verdicts) {
-        let mut pending = self.pending(batch, verdicts);
-        let mut patience = Patience::since(self.timer.now());
-        while !pending.indices.is_empty() {
-            let before = self.pulse.confirmed();
-            let (left, reasons) = self.publish(pending, verdicts).await;
-            pending = left;
-            if pending.indices.is_empty() {
-                return;
+        let mut open = self.open(batch, verdicts);
+        let began = self.timer.now();
+        let [mut pause, longest] = Self::PAUSES;
+        while !open.is_empty() {
+            let failed = self.publish(open, verdicts).await;
+            let held = self.timer.now().saturating_sub(began);
+            open = self.judge(batch, failed, held, pause, verdicts);
+            if !open.is_empty() {
+                self.timer.sleep(pause).await;
+                pause = (pause * 2).min(longest);
             }
-            let verdict: fn(&Claimed, Reason) -> Verdict =
-                match patience.after(self.timer.now(), (before, self.pulse.confirmed())) {
-                    Next::Again(pause) => {
-                        self.timer.sleep(pause).await;
-                        continue;
-                    }
-                    Next::Fail => failed,
-                    Next::GoBack => gone_back,
-                };
-            let left = pending.indices.into_iter().zip(reasons);
-            let mut keys = HashSet::new();
-            for (claimed, index, reason) in left.filter_map(|(at, why)| Some((batch.get(at)?, at, why))) {
-                // Brokers are sent the next message of a key when the one before is confirmed.
-                let is_held_up = claimed.message.ordering_key.as_ref().is_some_and(|key| !keys.insert(key));
-                let verdict = if is_held_up { gone_back } else { verdict };
-                verdicts.give(index, verdict(claimed, reason));
-            }
-            return;
         }
     }
 }
 
-/// A message that was sent and not confirmed, though the broker is there.
-fn failed(_: &Claimed, reason: Reason) -> Verdict {
-    Verdict::Nack { after: None, reason }
-}
-
-/// Messages that go back together come again apart, so that one that a broker breaks at is not always in the company of the same.
-fn gone_back(claimed: &Claimed, reason: Reason) -> Verdict {
+/// Messages that go back together come again apart, so that one that a broker breaks at is not always among the same.
+fn gone_back(claimed: &Claimed, wait: Duration, reason: Reason) -> Verdict {
     let share = u32::try_from(claimed.message.id.seed(claimed.attempt) % 1000).unwrap_or_default();
-    Verdict::Postpone { after: PublishHandler::LATER + PublishHandler::LATER * share / 1000, reason }
-}
-
-impl Pending {
-    fn with_capacity(capacity: usize) -> Self {
-        Self { indices: Vec::with_capacity(capacity), publications: Vec::with_capacity(capacity) }
-    }
-
-    fn push(&mut self, index: usize, publication: Publication) {
-        self.indices.push(index);
-        self.publications.push(publication);
-    }
-
-    fn into_iter(self) -> impl Iterator<Item = (usize, Publication)> {
-        self.indices.into_iter().zip(self.publications)
-    }
+    Verdict::Postpone { after: wait + wait * share / 1000, reason }
 }
 
 impl fmt::Debug for PublishHandler {

@@ -1,59 +1,120 @@
 use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use claimstream_domain::Reason;
+use claimstream_domain::{Reason, publishing::Confirmed};
 
-/// What all calls of a handler know of its broker: how much it has confirmed, and whether it is away.
+/// What all calls of a handler know of its broker: how much it has confirmed, and since when it or one of its places is away.
 pub(crate) struct Pulse {
     /// The broker, for logs.
     name: String,
-    confirmed: AtomicU64,
-    away_since: Mutex<Option<Duration>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many messages the broker has confirmed.
+    confirmed: u64,
+    away_since: Option<Duration>,
+    /// Places that did not confirm a message.
+    places: BTreeMap<String, Place>,
+}
+
+#[derive(Default)]
+struct Place {
+    /// How much the broker had confirmed when it last confirmed something here.
+    confirmed: u64,
+    away_since: Option<Duration>,
+    noted: Duration,
 }
 
 impl Pulse {
+    /// How many places are remembered at least, and for how long.
+    const PLACES: usize = 1000;
+    const REMEMBERED: Duration = Duration::from_secs(120);
+
     pub(crate) fn of(name: &str) -> Self {
-        Self { name: name.to_owned(), confirmed: AtomicU64::new(0), away_since: Mutex::default() }
+        Self { name: name.to_owned(), state: Mutex::default() }
     }
 
-    /// How many messages the broker has confirmed.
-    pub(crate) fn confirmed(&self) -> u64 {
-        self.confirmed.load(Relaxed)
+    /// How much the broker has confirmed, and when it last did at this place.
+    pub(crate) fn confirmed(&self, place: &str) -> Confirmed {
+        let state = self.state();
+        let here = state.places.get(place).map_or(0, |it| it.confirmed);
+        Confirmed { here, anywhere: state.confirmed }
     }
 
     /// Since when the broker has confirmed nothing, by the handler's timer; `None` while it confirms.
     pub(crate) fn away_since(&self) -> Option<Duration> {
-        *self.away()
+        self.state().away_since
     }
 
-    /// Notes what one call brought; logs when the broker goes away, and when it is back.
-    pub(crate) fn note(&self, confirmed: u64, unconfirmed: Option<&Reason>, now: Duration) {
-        self.confirmed.fetch_add(confirmed, Relaxed);
-        let target = &self.name;
-        if confirmed > 0 && self.away().take().is_some() {
-            tracing::info!(target_name = target, "the broker confirms messages again");
+    /// Whether a place takes nothing.
+    pub(crate) fn has_place_away(&self) -> bool {
+        self.state().places.values().any(|place| place.away_since.is_some())
+    }
+
+    /// Notes that a message was confirmed at this place.
+    pub(crate) fn note_confirmed(&self, place: &str) {
+        let mut state = self.state();
+        state.confirmed += 1;
+        let confirmed = state.confirmed;
+        if state.away_since.take().is_some() {
+            tracing::info!(target_name = self.name, "the broker confirms messages again");
         }
-        if let (0, Some(reason)) = (confirmed, unconfirmed)
-            && self.goes_away(now)
-        {
-            tracing::warn!(target_name = target, %reason, "the broker confirms nothing; messages wait and lose no attempt");
+        if let Some(known) = state.places.get_mut(place) {
+            known.confirmed = confirmed;
+            if known.away_since.take().is_some() {
+                tracing::info!(target_name = self.name, place, "the place takes messages again");
+            }
         }
     }
 
-    /// Whether it was there before.
-    fn goes_away(&self, now: Duration) -> bool {
-        let mut away = self.away();
-        let was_there = away.is_none();
-        away.get_or_insert(now);
-        was_there
+    /// Notes that a message was not confirmed at this place, which the broker may have called unavailable; answers for how long the place has
+    /// been away.
+    pub(crate) fn note_unconfirmed(
+        &self,
+        place: &str,
+        reason: &Reason,
+        is_unavailable: bool,
+        now: Duration,
+    ) -> Duration {
+        let mut state = self.state();
+        if !state.places.contains_key(place) {
+            state.make_way(now);
+            state.places.insert(place.to_owned(), Place::default());
+        }
+        let Some(known) = state.places.get_mut(place) else { return Duration::ZERO };
+        known.noted = now;
+        if is_unavailable && known.away_since.is_none() {
+            known.away_since = Some(now);
+            tracing::warn!(target_name = self.name, place, %reason, "the place takes nothing; its messages wait and lose no attempt");
+        }
+        known.away_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
     }
 
-    fn away(&self) -> MutexGuard<'_, Option<Duration>> {
-        self.away_since.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes the end of a call that brought no confirmation; `before` is what the broker had confirmed when it began. Calls run at the same time,
+    /// so the broker is away only if none of them had one.
+    pub(crate) fn note_silence(&self, before: u64, reason: &Reason, now: Duration) {
+        let mut state = self.state();
+        if state.confirmed == before && state.away_since.is_none() {
+            state.away_since = Some(now);
+            tracing::warn!(target_name = self.name, %reason, "the broker confirms nothing; messages wait and lose no attempt");
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Forgets places of which no message came for long: places are made of data, and their number has no end.
+    fn make_way(&mut self, now: Duration) {
+        if self.places.len() >= Pulse::PLACES {
+            self.places.retain(|_, place| now.saturating_sub(place.noted) < Pulse::REMEMBERED);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Promise: a message is finished only when the broker has confirmed it, and one that no broker will ever
-//! accept is a dead letter with the reason; an outage of the broker costs no attempt, a message that alone is
-//! not confirmed fails one, and later ones of its key fail none
+//! accept is a dead letter with the reason; an outage of the broker or of one of its places costs no attempt, a
+//! message that alone is not confirmed at its place fails one, and later ones of its key fail none
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,14 +11,14 @@ use std::{
 use async_trait::async_trait;
 use claimstream_domain::{
     ClaimId, Claimed, Headers, InstanceId, Locator, Message, MessageId, Payload, Publication, Published,
-    QueueName, Receipt, RunPlace, Shard, Verdict,
+    QueueName, Reason, Receipt, RunPlace, Shard, Verdict,
     publishing::{EventMode, Origin, Route},
 };
 use claimstream_ports::{BatchHandler, Publish, Sleep, Timer, Verdicts};
 use futures::{FutureExt, executor::block_on};
 use uuid::Uuid;
 
-use crate::{CopyHandler, PublishHandler};
+use crate::{CopyHandler, PublishHandler, pulse::Pulse};
 
 fn claimed(number: u128, region: Option<&str>) -> Claimed {
     let queue = QueueName::new("orders").unwrap();
@@ -139,26 +139,70 @@ fn what_was_cut_off_behind_a_confirmation_is_sent_again_and_alone() {
     assert_eq!(played.verdicts, [Verdict::ack(), Verdict::ack()]);
 }
 
-#[test]
-fn a_message_that_is_not_confirmed_beside_others_fails_an_attempt_and_those_behind_it_do_not() {
+/// The verdicts on a batch whose broker confirms a message at the place of `region` while the batch waits to be sent again, and confirms
+/// nothing of the batch itself.
+fn judged_while_others_are_confirmed(region: &'static str, batch: &[Claimed]) -> BTreeMap<usize, Verdict> {
     let (broker, timer) = (Arc::new(Broker::default()), Arc::new(BusyTimer::default()));
     let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
     let handler = Arc::new(PublishHandler::new("orders", broker.clone(), route, timer.clone()));
     let (other, answers) = (Arc::clone(&handler), Arc::clone(&broker));
     *timer.meanwhile.lock().unwrap() = Some(Box::new(move || {
         answers.answers.lock().unwrap().push_back(vec![Published::Confirmed]);
-        let batch = [claimed(9, Some("us"))];
+        let batch = [claimed(9, Some(region))];
         other.handle_batch(&batch, &Given::default()).now_or_never().unwrap();
     }));
     let given = Given::default();
-    let mut without_key = claimed(3, Some("eu"));
-    without_key.message.ordering_key = None;
-    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu")), without_key];
-    block_on(handler.handle_batch(&batch, &given));
-    let given = given.0.lock().unwrap();
+    block_on(handler.handle_batch(batch, &given));
+    assert_eq!(*broker.calls.lock().unwrap(), [vec![1, 2, 3], vec![9], vec![1, 2, 3]]);
+    given.0.into_inner().unwrap()
+}
+
+fn without_key(claimed: Claimed) -> Claimed {
+    Claimed { message: Message { ordering_key: None, ..claimed.message }, ..claimed }
+}
+
+#[test]
+fn a_message_that_is_not_confirmed_where_others_are_fails_an_attempt_and_those_behind_it_do_not() {
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu")), without_key(claimed(3, Some("eu")))];
+    let given = judged_while_others_are_confirmed("eu", &batch);
     assert_eq!([&given[&0], &given[&2]], [&Verdict::nack("gone"); 2]);
     assert!(matches!(&given[&1], Verdict::Postpone { .. }), "behind one of its key: {:?}", given[&1]);
-    assert_eq!(*broker.calls.lock().unwrap(), [vec![1, 2, 3], vec![9], vec![1, 2, 3]]);
+}
+
+/// Guard: what another place confirms costs a message no attempt | publish_handler.rs: one name for all places in
+/// `note_confirmed` and `confirmed`
+#[test]
+fn a_message_that_is_not_confirmed_while_another_place_is_served_goes_back_uncounted() {
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu")), without_key(claimed(3, Some("eu")))];
+    for (index, verdict) in judged_while_others_are_confirmed("us", &batch) {
+        assert!(matches!(&verdict, Verdict::Postpone { .. }), "{index}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_place_that_is_absent_buries_nothing_and_keeps_the_order_of_its_keys() {
+    let absent = || Published::unavailable("no stream takes the subject");
+    let batch = [claimed(1, Some("eu")), without_key(claimed(2, Some("us"))), claimed(3, Some("eu"))];
+    let beside = played(&batch, vec![vec![absent(), Published::Confirmed, away()]]);
+    assert_eq!((beside.calls.len(), beside.took), (1, Duration::ZERO), "the batch occupies no worker");
+    assert_eq!(beside.verdicts[1], Verdict::ack());
+    for verdict in [&beside.verdicts[0], &beside.verdicts[2]] {
+        assert!(matches!(verdict, Verdict::Postpone { .. }), "{verdict:?}");
+    }
+    let short = vec![vec![absent(), absent(), away()], vec![Published::Confirmed; 3]];
+    assert_eq!(played(&batch, short).verdicts, [Verdict::ack(), Verdict::ack(), Verdict::ack()]);
+}
+
+/// Guard: a broker that confirms other calls is not called away | pulse.rs: `note_silence` without `before`
+#[test]
+fn a_call_that_brings_nothing_is_no_sign_of_an_outage_while_others_are_confirmed() {
+    let pulse = Pulse::of("orders");
+    let began = pulse.confirmed("eu").anywhere;
+    pulse.note_confirmed("us");
+    pulse.note_silence(began, &Reason::new("gone"), Duration::ZERO);
+    assert_eq!(pulse.away_since(), None);
+    pulse.note_silence(pulse.confirmed("eu").anywhere, &Reason::new("gone"), Duration::ZERO);
+    assert_eq!(pulse.away_since(), Some(Duration::ZERO));
 }
 
 #[test]

@@ -15,7 +15,8 @@
 //! | every replica in sync has the record (`acks=all`) | `Confirmed` |
 //! | the record is larger than the client or the topic takes | `Refused` |
 //! | the topic never takes such a record | `Refused` |
-//! | for half the patience, that there is no such topic; or its name cannot be one | `Refused` |
+//! | the name can be none of a topic | `Refused` |
+//! | for half the patience, that there is no such topic | `Unavailable` |
 //! | anything else, or nothing within the patience | `Unconfirmed` |
 //!
 //! [`KafkaConsumer`] reads a topic as a member of a consumer group.

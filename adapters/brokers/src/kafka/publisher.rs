@@ -194,7 +194,7 @@ impl<'a> Call<'a> {
             Sent::Refused(code) => {
                 Published::refused(format_args!("{} has no topic {topic:?}: {code}", self.place))
             }
-            Sent::Missing => Published::refused(format_args!("{} has no topic {topic:?}", self.place)),
+            Sent::Missing => Published::unavailable(format_args!("{} has no topic {topic:?}", self.place)),
             Sent::Unsure(code) => {
                 Published::unconfirmed(format_args!("{} did not confirm it: {code}", self.place))
             }

@@ -1,4 +1,9 @@
-use std::{collections::HashSet, error::Error, fmt, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    error::Error,
+    fmt,
+    time::Duration,
+};
 
 use async_nats::jetstream::{
     self, ErrorCode,
@@ -26,10 +31,12 @@ use crate::{
 /// | answer of the server | is |
 /// |---|---|
 /// | stored, or known under its id | confirmed |
-/// | nothing answers at the subject, and JetStream says that no stream takes it | refused |
-/// | nothing answers at the subject, and a stream takes it, or JetStream says nothing | unconfirmed: a stream that has no leader, or a server that starts |
+/// | nothing answers at the subject, and JetStream says that no stream takes it | unavailable |
+/// | the stream is full | unavailable |
+/// | nothing answers at the subject, and a stream takes it | unavailable: a stream that has no leader |
+/// | nothing answers at the subject, and JetStream says nothing | unconfirmed: a server that starts |
 /// | larger than the server or the stream takes | refused |
-/// | anything else, such as a full stream; silence; a lost connection | unconfirmed |
+/// | anything else; silence; a lost connection | unconfirmed |
 pub struct NatsPublisher {
     place: NatsPlace,
     link: Link,
@@ -72,10 +79,10 @@ impl NatsPublisher {
     async fn without_stream(&self, session: &Session, subject: &str) -> Published {
         match session.context.stream_by_subject(subject).await {
             Ok(stream) => {
-                Published::unconfirmed(format_args!("stream {stream} does not answer at {subject}"))
+                Published::unavailable(format_args!("stream {stream} does not answer at {subject}"))
             }
             Err(error) if error.kind() == GetStreamByNameErrorKind::NotFound => {
-                Published::refused(format_args!("no stream takes the subject {subject}"))
+                Published::unavailable(format_args!("no stream takes the subject {subject}"))
             }
             Err(error) => Published::unconfirmed(format_args!(
                 "nothing answers at {subject}, nor does JetStream: {error}"
@@ -118,6 +125,8 @@ struct Call<'a> {
     answers: Vec<Published>,
     /// The keys of which a message was not confirmed, nor refused.
     stuck: HashSet<&'a str>,
+    /// Subjects at which nothing answered, and what JetStream says of each.
+    absent: HashMap<&'a str, Published>,
     /// How often the connection had been lost when the call began.
     lost: u64,
     /// When the answers to the wave that is on the way are waited for no longer.
@@ -129,7 +138,8 @@ impl<'a> Call<'a> {
         let answers =
             vec![Published::unconfirmed("it waits for another message of its key"); publications.len()];
         let (lost, until) = (session.standing.borrow().lost, publisher.deadline());
-        Self { publisher, session, publications, answers, stuck: HashSet::new(), lost, until }
+        let (stuck, absent) = (HashSet::new(), HashMap::new());
+        Self { publisher, session, publications, answers, stuck, absent, lost, until }
     }
 
     /// Sends a wave, and waits for its answers.
@@ -162,7 +172,7 @@ impl<'a> Call<'a> {
 
     fn note(&mut self, index: usize, answer: Published) {
         let key = self.publications.get(index).and_then(|publication| publication.key.as_ref());
-        if let (Some(key), Published::Unconfirmed(_)) = (key, &answer) {
+        if let Some(key) = key.filter(|_| answer.is_open()) {
             self.stuck.insert(key.as_str());
         }
         if let Some(known) = self.answers.get_mut(index) {
@@ -185,7 +195,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn answer(&self, index: usize, answer: PublishAckFuture) -> Published {
+    async fn answer(&mut self, index: usize, answer: PublishAckFuture) -> Published {
         let mut standing = self.session.standing.clone();
         let lost = self.lost;
         let answer = tokio::select! {
@@ -193,7 +203,8 @@ impl<'a> Call<'a> {
             answer = self.until.within(answer.into_future()) => answer,
             _ = standing.wait_for(|standing| standing.lost != lost) => return connection_lost(),
         };
-        match (answer, self.publications.get(index)) {
+        let publications = self.publications;
+        match (answer, publications.get(index)) {
             (Some(Ok(_)), _) => Published::Confirmed,
             (Some(Err(error)), Some(publication)) if error.kind() == PublishErrorKind::StreamNotFound => {
                 self.without_stream(&publication.place).await
@@ -204,11 +215,15 @@ impl<'a> Call<'a> {
     }
 
     /// Why nothing answered at a subject, as far as JetStream says so in time.
-    async fn without_stream(&self, subject: &str) -> Published {
+    async fn without_stream(&mut self, subject: &'a str) -> Published {
+        if let Some(known) = self.absent.get(subject) {
+            return known.clone();
+        }
         let asked = self.until.within(self.publisher.without_stream(&self.session, subject)).await;
-        asked.unwrap_or_else(|| {
+        let answer = asked.unwrap_or_else(|| {
             Published::unconfirmed(format_args!("nothing answers at {subject}, nor does JetStream in time"))
-        })
+        });
+        self.absent.entry(subject).or_insert(answer).clone()
     }
 
     fn is_lost(&self) -> bool {
@@ -225,6 +240,9 @@ fn answer_to(error: &PublishError) -> Published {
         Some(told) if is_for_good(told.error_code()) => {
             Published::refused(format_args!("the stream will never take the message: {told}"))
         }
+        Some(told) if is_full(told.error_code()) => {
+            Published::unavailable(format_args!("the stream takes no message now: {told}"))
+        }
         Some(told) => Published::unconfirmed(format_args!("the stream did not take the message: {told}")),
         None => Published::unconfirmed(error),
     }
@@ -232,6 +250,18 @@ fn answer_to(error: &PublishError) -> Published {
 
 fn is_for_good(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM | ErrorCode::STREAM_HEADER_EXCEEDS_MAXIMUM)
+}
+
+/// Whether a stream or its server has reached a limit, so that messages must wait until others have gone.
+fn is_full(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::STREAM_STORE_FAILED
+            | ErrorCode::INSUFFICIENT_RESOURCES
+            | ErrorCode::STORAGE_RESOURCES_EXCEEDED
+            | ErrorCode::MEMORY_RESOURCES_EXCEEDED
+            | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED
+    )
 }
 
 fn connection_lost() -> Published {

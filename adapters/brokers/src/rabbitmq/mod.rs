@@ -8,9 +8,11 @@
 //! | the broker says | answer |
 //! |---|---|
 //! | `basic.ack` | `Confirmed`; a quorum queue says it when a majority of its nodes have the message |
-//! | `basic.return`: no queue is bound for the routing key | `Refused` |
-//! | the channel is closed because the message is too large, or because there is no such exchange | `Refused` |
-//! | `basic.nack`, a closed channel or connection, no confirmation in time | `Unconfirmed` |
+//! | `basic.return`: no queue is bound for the routing key | `Unavailable` |
+//! | the channel is closed because there is no such exchange, or because the queue's node is down | `Unavailable` |
+//! | `basic.nack`: the queue is full or cannot write | `Unavailable` |
+//! | the channel is closed because the message is too large | `Refused` |
+//! | a closed channel or connection, no confirmation in time | `Unconfirmed` |
 //! | `connection.blocked`: an alarm about memory or disk | `Unconfirmed`; nothing is sent until the alarm is over |
 //!
 //! Messages are persistent and mandatory, the id is the property `message-id`, and the attributes of a CloudEvent are headers

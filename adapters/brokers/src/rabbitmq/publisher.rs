@@ -210,7 +210,7 @@ impl<'a> Call<'a> {
             match ended {
                 _ if is_returned => self.answers.give(at, self.unroutable(at)),
                 Ok(Confirmation::Ack(_)) => self.answers.give(at, Published::Confirmed),
-                Ok(_) => self.answers.give(at, Published::unconfirmed(NACK)),
+                Ok(_) => self.answers.give(at, Published::unavailable(NACK)),
                 Err(error) => troubles.push(Meaning::of(&error)),
             }
         }
@@ -253,7 +253,8 @@ impl<'a> Call<'a> {
                 self.barred.insert(route.clone(), why);
                 answer
             }
-            (Meaning::NotNow(why) | Meaning::NodeDown(why) | Meaning::Lost(why), _) => closed_over(&why),
+            (Meaning::NodeDown(why), _) => Published::unavailable(why),
+            (Meaning::NotNow(why) | Meaning::Lost(why), _) => closed_over(&why),
         };
         self.answers.give(at, answer);
     }
@@ -261,7 +262,7 @@ impl<'a> Call<'a> {
     fn unroutable(&self, at: usize) -> Published {
         match &self.routes[at] {
             Ok(route) => {
-                Published::refused(format!("no queue takes what goes to {route}; declare or bind one"))
+                Published::unavailable(format!("no queue takes what goes to {route}; declare or bind one"))
             }
             Err(why) => Published::refused(why),
         }
@@ -269,7 +270,7 @@ impl<'a> Call<'a> {
 }
 
 fn no_exchange(route: &Route) -> Published {
-    Published::refused(format!(
+    Published::unavailable(format!(
         "RabbitMQ has no exchange {:?}; declare it, or name another in the place",
         route.exchange.as_str()
     ))

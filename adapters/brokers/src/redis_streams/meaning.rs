@@ -5,6 +5,8 @@ use redis::RedisError;
 pub(super) enum Meaning {
     /// The server will never take this message.
     Never(String),
+    /// The key of the stream takes no message as long as it is what it is.
+    Unavailable(String),
     /// The server does not take this message now, and may take others.
     NotNow(String),
     /// The server takes no message now.
@@ -19,7 +21,9 @@ impl Meaning {
         let said = error.to_string();
         match error.code() {
             None => Self::Lost(said),
-            Some("WRONGTYPE") => Self::Never(format!("the key {place:?} holds something else than a stream")),
+            Some("WRONGTYPE") => {
+                Self::Unavailable(format!("the key {place:?} holds something else than a stream"))
+            }
             // The connection ends after this answer.
             Some("ERR") if said.contains(PROTOCOL) => {
                 Self::Never(format!("the server takes no message that is so large: {said}"))
@@ -52,7 +56,7 @@ mod tests {
     #[test]
     fn an_error_is_of_one_message_or_of_all() {
         assert!(
-            matches!(meaning("-WRONGTYPE no\r\n"), Meaning::Never(why) if why.contains("\"orders\" holds"))
+            matches!(meaning("-WRONGTYPE no\r\n"), Meaning::Unavailable(why) if why.contains("\"orders\" holds"))
         );
         let large = meaning("-ERR Protocol error: invalid bulk length\r\n");
         assert!(matches!(large, Meaning::Never(why) if why.contains("so large")));

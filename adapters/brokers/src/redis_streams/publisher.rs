@@ -26,7 +26,7 @@ use redis::{Pipeline, RedisError, RedisResult, Value};
 /// | answer of the server | is |
 /// |---|---|
 /// | an entry was added | confirmed |
-/// | the key holds something else than a stream | refused |
+/// | the key holds something else than a stream | unavailable |
 /// | the message is larger than `proto-max-bulk-len` | refused |
 /// | the user may not write to this key; any other error that one message has for itself | unconfirmed, and the other messages are not |
 /// | anything else; silence; a lost connection | unconfirmed |
@@ -154,15 +154,14 @@ impl RedisStreamsPublisher {
                 None if is_held_up => Err(Meaning::NotNow(HELD_UP.to_owned())),
                 None => self.add_one(&mut on, publication).await,
             };
-            if let (Err(Meaning::NotNow(_) | Meaning::Lost(_)), Some(key)) = (&meaning, &publication.key) {
+            if let Err(Meaning::NoneNow(why)) = &meaning {
+                takes_none = Some(why.clone());
+            }
+            let answer = meaning.map_or_else(Published::from, |()| Published::Confirmed);
+            if let Some(key) = publication.key.as_ref().filter(|_| answer.is_open()) {
                 held_up.insert(key);
             }
-            answers.push(match meaning {
-                Ok(()) => Published::Confirmed,
-                Err(Meaning::Never(why)) => Published::refused(why),
-                Err(Meaning::NotNow(why) | Meaning::Lost(why)) => Published::unconfirmed(why),
-                Err(Meaning::NoneNow(why)) => Published::unconfirmed(takes_none.insert(why)),
-            });
+            answers.push(answer);
         }
         answers
     }
@@ -233,10 +232,16 @@ fn is_unconfirmed(answer: &Published) -> bool {
 }
 
 fn answer_for(place: &str, answer: RedisResult<Value>) -> Published {
-    let Err(error) = answer else { return Published::Confirmed };
-    match Meaning::of(place, &error) {
-        Meaning::Never(why) => Published::refused(why),
-        Meaning::NotNow(why) | Meaning::NoneNow(why) | Meaning::Lost(why) => Published::unconfirmed(why),
+    answer.map_or_else(|error| Meaning::of(place, &error).into(), |_| Published::Confirmed)
+}
+
+impl From<Meaning> for Published {
+    fn from(meaning: Meaning) -> Self {
+        match meaning {
+            Meaning::Never(why) => Self::refused(why),
+            Meaning::Unavailable(why) => Self::unavailable(why),
+            Meaning::NotNow(why) | Meaning::NoneNow(why) | Meaning::Lost(why) => Self::unconfirmed(why),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Load<'a> {
         for (publication, answer) in batch.into_iter().zip(answers) {
             match answer {
                 Published::Confirmed => self.published.push(publication),
-                Published::Unconfirmed(_) => again.push(publication),
+                Published::Unavailable(_) | Published::Unconfirmed(_) => again.push(publication),
                 Published::Refused(why) => panic!("refused: {why}"),
             }
         }

@@ -16,7 +16,7 @@ use futures::StreamExt;
 
 use crate::{
     load::{Entry, Load},
-    publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
+    publication::{absence, all_are_confirmed, doubt, fresh, heavy, publication, refusal},
 };
 
 const NATS: &str = "nats";
@@ -92,7 +92,7 @@ async fn what_no_stream_takes_is_refused_and_the_others_are_not() {
     let nowhere = fresh("nowhere");
     let batch = [&name, &nowhere, &format!("{name}.*"), &name].map(|place| publication(place, None, 1));
     let answers = publisher(&url).publish(&batch).await;
-    assert_eq!(refusal(&answers[1]), format!("no stream takes the subject {nowhere}"));
+    assert_eq!(absence(&answers[1]), format!("no stream takes the subject {nowhere}"));
     assert!(refusal(&answers[2]).contains("it has a wildcard"));
     assert!(all_are_confirmed(&[answers[0].clone(), answers[3].clone()]));
     assert_eq!(messages(&mut stream).await, 2);
@@ -113,7 +113,7 @@ async fn what_is_too_large_is_refused_and_a_full_stream_is_waited_for() {
     let batch = [1, 2, 3].map(|number| publication(&name, None, number));
     let answers = publisher(&url).publish(&batch).await;
     assert!(all_are_confirmed(&answers[..2]));
-    assert!(doubt(&answers[2]).contains("maximum messages exceeded"), "{answers:?}");
+    assert!(absence(&answers[2]).contains("maximum messages exceeded"), "{answers:?}");
 }
 
 #[tokio::test]

@@ -41,6 +41,15 @@ pub(crate) fn refusal(answer: &Published) -> &str {
     }
 }
 
+/// Why its place takes nothing.
+#[track_caller]
+pub(crate) fn absence(answer: &Published) -> &str {
+    match answer {
+        Published::Unavailable(why) => why.as_str(),
+        other => panic!("its place takes messages: {other:?}"),
+    }
+}
+
 /// Why it is not confirmed.
 #[track_caller]
 pub(crate) fn doubt(answer: &Published) -> &str {

@@ -15,7 +15,7 @@ use redis::aio::MultiplexedConnection;
 
 use crate::{
     load::{Entry, Load},
-    publication::{all_are_confirmed, doubt, fresh, heavy, publication, refusal},
+    publication::{absence, all_are_confirmed, doubt, fresh, heavy, publication, refusal},
 };
 
 const REDIS: &str = "redis-streams";
@@ -91,7 +91,7 @@ async fn what_can_never_be_added_is_refused_and_the_others_are_not() {
     let redis = publisher(broker.url());
     let answers = redis.publish(&batch).await;
     assert!(all_are_confirmed(&[answers[0].clone(), answers[3].clone()]), "{answers:?}");
-    assert!(refusal(&answers[1]).contains("something else than a stream"), "{answers:?}");
+    assert!(absence(&answers[1]).contains("something else than a stream"), "{answers:?}");
     assert!(refusal(&answers[2]).contains("more than the 1048576 bytes"), "{answers:?}");
     // A server without memory takes none of a call.
     let full = redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg("1").to_owned();

@@ -33,7 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         consuming::no_topic_is_refused_and_no_cluster_is_away,
         outages::after_an_outage_records_flow_again_within_seconds,
         outages::a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused,
-        outages::a_topic_that_is_made_after_a_refusal_takes_records,
+        outages::a_topic_that_is_made_after_it_was_missing_takes_records,
         outages::many_missing_topics_take_as_long_as_one,
         outages::a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed,
         outages::what_a_cluster_says_for_a_moment_loses_nothing_on_the_way_to_a_member,

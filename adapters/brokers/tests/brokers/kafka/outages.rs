@@ -127,12 +127,12 @@ pub(super) async fn a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused
     timeout(SHORT * 10, load.finish()).await.expect("they are confirmed");
 }
 
-pub(super) async fn a_topic_that_is_made_after_a_refusal_takes_records() {
+pub(super) async fn a_topic_that_is_made_after_it_was_missing_takes_records() {
     let cluster = Cluster::start();
     let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
     cluster.0.topic_error("later", UNKNOWN).unwrap();
-    let refused = certainly(&publisher, publication("later", "x")).await;
-    assert!(matches!(&refused, Published::Refused(why) if why.as_str().contains("no topic \"later\"")));
+    let absent = certainly(&publisher, publication("later", "x")).await;
+    assert!(matches!(&absent, Published::Unavailable(why) if why.as_str().contains("no topic \"later\"")));
     cluster.0.topic_error("later", Answer::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
     assert_eq!(certainly(&publisher, publication("later", "x")).await, Published::Confirmed);
     // A right that was given is noticed as well.
@@ -153,7 +153,7 @@ pub(super) async fn many_missing_topics_take_as_long_as_one() {
     let all: Vec<Publication> = topics.iter().map(|topic| publication(topic, "x")).collect();
     let begun = Instant::now();
     let answers = publisher.publish(&all).await;
-    assert!(answers.iter().all(|answer| matches!(answer, Published::Refused(_))), "{answers:?}");
+    assert!(answers.iter().all(|answer| matches!(answer, Published::Unavailable(_))), "{answers:?}");
     assert!(begun.elapsed() < SHORT * 10, "{:?}", begun.elapsed());
 }
 

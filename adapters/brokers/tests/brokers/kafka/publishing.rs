@@ -88,7 +88,7 @@ pub(super) async fn a_topic_that_is_not_there_or_is_none_is_refused() {
     let batch = [publication("missing", "x"), publication("not/one", "x"), publication(TOPIC, "x")];
     let answers = publisher.publish(&batch).await;
     assert!(
-        matches!(&answers[0], Published::Refused(why) if why.as_str().contains("no topic \"missing\"")),
+        matches!(&answers[0], Published::Unavailable(why) if why.as_str().contains("no topic \"missing\"")),
         "{answers:?}"
     );
     assert!(

@@ -35,9 +35,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     let plain = on_broker![
         url:
         publishing::what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it,
-        publishing::what_no_queue_takes_is_refused_and_the_others_are_confirmed,
+        publishing::what_no_queue_takes_is_unavailable_and_the_others_are_confirmed,
         publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
-        publishing::a_missing_exchange_is_refused_with_a_sentence,
+        publishing::a_missing_exchange_is_unavailable_with_a_sentence,
         publishing::an_exchange_that_takes_nothing_now_is_asked_once_in_a_call,
         publishing::connections_that_broke_without_a_sign_cost_one_call,
         publishing::a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_key,

@@ -31,6 +31,7 @@ fn publisher(url: &str) -> RabbitMqPublisher {
 pub(super) fn why(answer: &Published) -> String {
     match answer {
         Published::Refused(why) => format!("refused: {why}"),
+        Published::Unavailable(why) => format!("unavailable: {why}"),
         Published::Unconfirmed(why) => format!("unconfirmed: {why}"),
         Published::Confirmed => "confirmed".to_owned(),
     }
@@ -68,7 +69,7 @@ pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_besi
 
 /// Guard: a message that the broker returned is known by its content | src/rabbitmq/publisher.rs `note`: the
 /// confirmation that carries it decides
-pub(super) async fn what_no_queue_takes_is_refused_and_the_others_are_confirmed(url: String) {
+pub(super) async fn what_no_queue_takes_is_unavailable_and_the_others_are_confirmed(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.classic().await;
     let publisher = publisher(&url);
@@ -80,7 +81,7 @@ pub(super) async fn what_no_queue_takes_is_refused_and_the_others_are_confirmed(
         for (n, answer) in publisher.publish(&batch).await.iter().enumerate() {
             match n % 7 {
                 3 => assert!(
-                    why(answer).starts_with("refused: no queue takes what goes to the queue \"nobody"),
+                    why(answer).starts_with("unavailable: no queue takes what goes to the queue \"nobody"),
                     "{answer:?}"
                 ),
                 _ => assert_eq!(answer, &Published::Confirmed, "{n}"),
@@ -114,7 +115,7 @@ pub(super) async fn what_is_too_large_is_refused_and_the_others_are_confirmed(ur
 
 /// Guard: messages that a closed channel left open are sent one by one | src/rabbitmq/publisher.rs: no
 /// `send_singly`
-pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
+pub(super) async fn a_missing_exchange_is_unavailable_with_a_sentence(url: String) {
     let queues = Queues::at(&url).await;
     let queue = queues.classic().await;
     let publisher = publisher(&url);
@@ -124,7 +125,7 @@ pub(super) async fn a_missing_exchange_is_refused_with_a_sentence(url: String) {
     for (n, answer) in publisher.publish(&batch).await.iter().enumerate() {
         match n % 3 {
             1 => assert!(
-                why(answer).starts_with("refused: RabbitMQ has no exchange \"not-there\""),
+                why(answer).starts_with("unavailable: RabbitMQ has no exchange \"not-there\""),
                 "{answer:?}"
             ),
             _ => assert_eq!(answer, &Published::Confirmed, "{n}"),
@@ -212,7 +213,7 @@ pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_ke
     let answers =
         publisher.publish(&[of_key(&full), of_key(&full), of_key(&other), publication(&other, "x")]).await;
     assert_eq!(answers[0], Published::Confirmed);
-    assert!(why(&answers[1]).starts_with("unconfirmed: RabbitMQ did not take it"), "{answers:?}");
+    assert!(why(&answers[1]).starts_with("unavailable: RabbitMQ did not take it"), "{answers:?}");
     assert!(why(&answers[2]).starts_with("unconfirmed: it was not sent"), "{answers:?}");
     assert_eq!(answers[3], Published::Confirmed);
     assert_eq!(queues.drain(&other, 1).await.len(), 1);
@@ -242,7 +243,10 @@ pub(super) async fn calls_at_the_same_time_do_not_disturb_each_other(url: String
         let calls = [&good, &refused, &good, &good].map(|call| publisher.publish(call));
         let (_, answers) = join(cancelled, join_all(calls)).await;
         let of = |call: usize| answers[call].iter();
-        assert!(of(1).all(|answer| why(answer).starts_with("refused: RabbitMQ has no exchange")), "{round}");
+        assert!(
+            of(1).all(|answer| why(answer).starts_with("unavailable: RabbitMQ has no exchange")),
+            "{round}"
+        );
         for call in [0, 2, 3] {
             assert!(of(call).all(|answer| *answer == Published::Confirmed), "{round}: {:?}", answers[call]);
         }
