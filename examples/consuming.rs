@@ -56,6 +56,7 @@ async fn consume(database: Arc<SeaOrmOutbox>, broker_url: &str) -> Result<(), Bo
                 keep_for_a_person(&delivery.received).await?;
                 delivery.finish().await?;
             }
+            Ok(Handed::GivenBack(why)) => eprintln!("it comes again: {why}"),
             // The stream waits before it asks again; what was not finished comes again.
             Err(away) => eprintln!("{away}"),
         }

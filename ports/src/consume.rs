@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use claimstream_domain::{Reason, Received};
+use claimstream_domain::{HoldLimit, Reason, Received};
 
 /// A broker that messages are read from.
 ///
@@ -28,7 +28,17 @@ impl Delivery {
         Self { received, times, hold }
     }
 
-    /// Tells the broker that the message is done and need not come again.
+    /// How long the broker lets this consumer hold it.
+    pub fn limit(&self) -> HoldLimit {
+        self.hold.limit()
+    }
+
+    /// Has the broker hold it for longer, and what this consumer has read ahead behind it.
+    pub async fn extend(&self) -> Result<Extended, ConsumeError> {
+        self.hold.extend().await
+    }
+
+    /// Tells the broker that the message is done and need not come again; an error if this consumer has lost it meanwhile.
     pub async fn finish(self) -> Result<(), ConsumeError> {
         self.hold.finish().await
     }
@@ -45,9 +55,28 @@ impl std::fmt::Debug for Delivery {
     }
 }
 
+/// Whether a hold goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extended {
+    /// The message is held for its whole time again.
+    Held,
+    /// The broker has given the message to another consumer, or gives it again.
+    Lost,
+}
+
 /// The broker's hold on a delivery; each broker has its own.
 #[async_trait]
 pub trait Hold: Send + Sync {
+    /// How long the broker lets this consumer hold the message, as it stands now.
+    fn limit(&self) -> HoldLimit {
+        HoldLimit::None
+    }
+
+    /// Begins the time of a hold again whose limit is [`Extendable`](HoldLimit::Extendable). An error says nothing of the hold.
+    async fn extend(&self) -> Result<Extended, ConsumeError> {
+        Ok(Extended::Held)
+    }
+
     /// The message is done.
     async fn finish(self: Box<Self>) -> Result<(), ConsumeError>;
 

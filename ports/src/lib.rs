@@ -53,7 +53,7 @@ mod wakeup;
 
 pub use audit_log::AuditLog;
 pub use batch_handler::{BatchHandler, Verdicts};
-pub use consume::{Consume, ConsumeError, Delivery, Hold};
+pub use consume::{Consume, ConsumeError, Delivery, Extended, Hold};
 pub use dead_letters::DeadLetters;
 pub use deadline::{Deadline, within};
 pub use distributed_lock::{DistributedLock, LockGuard};

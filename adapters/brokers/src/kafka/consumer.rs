@@ -2,11 +2,12 @@ use std::{
     fmt,
     sync::{Arc, Weak, mpsc},
     thread,
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use claimstream_domain::{Reason, Received};
-use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use claimstream_domain::{HoldLimit, Reason, Received};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Hold};
 use futures::FutureExt;
 use rdkafka::{
     Message,
@@ -26,6 +27,9 @@ use super::{KafkaPlace, member::Member, progress::InHand, wire};
 ///
 /// A delivery that is dropped or given back is handed over again by the same member, before newer records. Records of a partition that goes to
 /// another member are given to that one; finishing an earlier delivery of it is an error, and changes nothing.
+///
+/// A member has to ask for records every `max.poll.interval.ms`, 5 minutes unless the place has another setting. While a delivery is held, extending it asks;
+/// a record that comes by that is handed over later.
 ///
 /// Records of a partition come in their order, with one member or several.
 pub struct KafkaConsumer {
@@ -76,7 +80,9 @@ impl KafkaConsumer {
         received: Received,
     ) -> Delivery {
         let kept = Some(received.clone());
-        let hold = RecordHold { consumer: Arc::downgrade(consumer), topic: self.topic.clone(), record, kept };
+        let (consumer, topic, limit) =
+            (Arc::downgrade(consumer), self.topic.clone(), self.place.poll_interval());
+        let hold = RecordHold { consumer, topic, record, kept, limit };
         Delivery::new(received, 0, Box::new(hold))
     }
 }
@@ -186,10 +192,28 @@ struct RecordHold {
     record: InHand,
     /// Until the record is finished.
     kept: Option<Received>,
+    limit: Duration,
 }
 
 #[async_trait]
 impl Hold for RecordHold {
+    fn limit(&self) -> HoldLimit {
+        HoldLimit::Extendable(self.limit)
+    }
+
+    async fn extend(&self) -> Result<Extended, ConsumeError> {
+        let Some(consumer) = self.consumer.upgrade() else { return Ok(Extended::Lost) };
+        let member = consumer.client().context();
+        // The client looks at the time of the last call alone. Faults that it gives are those of `next` as well.
+        if let Some(Ok(given)) = consumer.recv().now_or_never() {
+            let record = member.take(given.partition(), given.offset());
+            member.give_back(record, wire::received(&given));
+        }
+        let is_held = !consumer.assignment_lost() && member.has(self.record);
+        release(consumer);
+        Ok(if is_held { Extended::Held } else { Extended::Lost })
+    }
+
     async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
         self.kept = None;
         let is_noted = self.consumer.upgrade().is_some_and(|consumer| {

@@ -58,11 +58,20 @@ impl Member {
         }
     }
 
+    /// Whether the member still has the partition of a record.
+    pub(super) fn has(&self, record: InHand) -> bool {
+        self.state().progress.has(record)
+    }
+
     /// Notes that a record is done, and what may be committed by that; false if the member has lost its partition.
     ///
-    /// A partition cannot be lost in between: a later member's progress would be set back.
+    /// A partition cannot be lost in between: a later member's progress would be set back. A member that has not asked for records in time
+    /// has lost all of its partitions, and the client says so before it calls.
     pub(super) fn finish(&self, consumer: &StreamConsumer<Self>, topic: &str, record: InHand) -> bool {
         let mut state = self.state();
+        if consumer.assignment_lost() {
+            return false;
+        }
         match state.progress.finish(record) {
             Done::UpTo(offset) => consumer.store_offset(topic, record.partition, offset).is_ok(),
             Done::BehindAnother => true,

@@ -70,6 +70,12 @@ impl KafkaPlace {
         &self.timer
     }
 
+    /// How long a member may take until it asks for records again.
+    pub(super) fn poll_interval(&self) -> Duration {
+        let set = self.settings.get("max.poll.interval.ms").and_then(|text| text.parse().ok());
+        Duration::from_millis(set.unwrap_or(POLL_INTERVAL_MS))
+    }
+
     /// The settings of a member of a consumer group. What is done is stored by the member, and committed from time to time.
     pub(super) fn member(&self, group: &str) -> ClientConfig {
         let mut config = ClientConfig::new();
@@ -106,6 +112,9 @@ impl KafkaPlace {
         config
     }
 }
+
+/// What librdkafka has as `max.poll.interval.ms` unless it is set.
+const POLL_INTERVAL_MS: u64 = 300_000;
 
 /// The longest pause between two attempts to connect. With librdkafka's 10 s a cluster that is back would be looked for long after the
 /// patience of a call.

@@ -1,25 +1,36 @@
-use std::{fmt, num::NonZeroU32, time::Duration};
+use std::{
+    collections::VecDeque,
+    fmt,
+    num::NonZeroU32,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_nats::jetstream::{
     AckKind, Message,
-    consumer::{AckPolicy, Config, pull},
+    consumer::{self, AckPolicy, Config, pull},
     context::GetStreamErrorKind,
     stream::ConsumerErrorKind,
 };
 use async_trait::async_trait;
-use claimstream_domain::{Reason, Received};
-use claimstream_ports::{Consume, ConsumeError, Deadline, Delivery, Hold};
-use futures::StreamExt;
+use claimstream_domain::{HoldLimit, Reason};
+use claimstream_ports::{Consume, ConsumeError, Deadline, Delivery, Extended, Hold, Timer};
+use futures::{FutureExt, StreamExt};
 use tokio::sync::Mutex;
 
-use super::{NatsPlace, NatsPublisher, link::Link, wire};
+use super::{
+    NatsPlace, NatsPublisher,
+    link::{Link, Session},
+    wire,
+};
 use crate::no_connection::NoConnection;
 
 /// Consumes a stream of NATS JetStream by a durable pull consumer, which is made if it is new.
 ///
 /// Each message is acknowledged by itself, and [`finish`](Delivery::finish) waits for the server's word that it knows. A delivery that is dropped
 /// comes again after the consumer's `ack_wait`, 30 s unless the consumer says otherwise. That time begins when the server gives a message
-/// away, so messages come again while they wait here if all that were [fetched](Self::with_prefetch) together take longer. What comes again comes
+/// away, so messages come again while they wait here if all that were [fetched](Self::with_prefetch) together take longer; it begins again for all of
+/// them when a delivery is [extended](Delivery::extend), as while it is retried in place. What comes again comes
 /// behind what was given meanwhile, so only [`at_most(1)`](Self::at_most) keeps the order when a consumer dies.
 ///
 /// A consumer of this name that the server pushes messages to, that needs no acknowledgements of each, or that has a `max_deliver` is refused,
@@ -32,19 +43,36 @@ pub struct NatsConsumer {
     most: Option<u32>,
     prefetch: u16,
     link: Link,
-    given: Mutex<Option<pull::Stream>>,
+    given: Arc<Mutex<Option<Consuming>>>,
+}
+
+struct Consuming {
+    consumer: consumer::Consumer<pull::Config>,
+    /// What was asked for last, until all of it was handed over or the server has no more.
+    batch: Option<Asked>,
+    /// Messages that wait here, and whose time begins again when that of a message in hand does.
+    ahead: VecDeque<Message>,
+}
+
+/// Messages that were asked for on a connection, which had been lost so often by then.
+struct Asked {
+    messages: pull::Batch,
+    session: Session,
+    lost: u64,
 }
 
 impl NatsConsumer {
     /// How long a message may be held before it comes again, of a consumer that is made here.
     pub const ACK_WAIT: Duration = Duration::from_secs(30);
+    /// How long the server may take until it says that it has no more messages. After that, and a few seconds, the connection is looked at.
+    const ASK: Duration = Duration::from_secs(5);
     /// How many messages are fetched together unless somebody says otherwise.
     pub const PREFETCH: u16 = 16;
 
     /// A consumer of this name on a stream; the server is not looked at before the first call.
     pub fn new(place: NatsPlace, stream: &str, name: &str) -> Self {
         let (stream, name, subject) = (stream.to_owned(), name.to_owned(), String::new());
-        let (most, prefetch, link, given) = (None, Self::PREFETCH, Link::default(), Mutex::default());
+        let (most, prefetch, link, given) = (None, Self::PREFETCH, Link::default(), Arc::default());
         Self { place, stream, name, subject, most, prefetch, link, given }
     }
 
@@ -61,14 +89,14 @@ impl NatsConsumer {
         self
     }
 
-    /// Fetches so many messages together, and the next when half of them were handed over: up to one and a half times as many wait here. All of
-    /// them should have their effects within the consumer's `ack_wait`.
+    /// Fetches so many messages together, and the next when all of them were handed over. They should have their effects within the consumer's
+    /// `ack_wait`, unless the deliveries before them are extended.
     pub fn with_prefetch(mut self, prefetch: u16) -> Self {
         self.prefetch = prefetch.max(1);
         self
     }
 
-    async fn begin(&self) -> Result<pull::Stream, ConsumeError> {
+    async fn begin(&self) -> Result<Consuming, ConsumeError> {
         let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
         let deadline = Deadline::after(NatsPublisher::PATIENCE, &self.place.timer);
         let stream = deadline.within(session.context.get_stream(&self.stream)).await;
@@ -96,8 +124,38 @@ impl NatsConsumer {
         if let Some(why) = loss_by(&consumer.cached_info().config) {
             return Err(self.unsuited(why));
         }
-        let messages = consumer.stream().max_messages_per_batch(self.prefetch.into());
-        messages.messages().await.map_err(|e| away(&e))
+        Ok(Consuming { consumer, batch: None, ahead: VecDeque::new() })
+    }
+
+    /// Asks for messages again and again, and for none while there is no connection, which an error says.
+    async fn ask(&self, consuming: &mut Consuming) -> Result<Message, ConsumeError> {
+        loop {
+            if let Some(message) = consuming.ahead.pop_front() {
+                return Ok(message);
+            }
+            let Asked { messages, session, lost } = match &mut consuming.batch {
+                Some(asked) => asked,
+                None => {
+                    let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
+                    let lost = session.standing.borrow().lost;
+                    let asked = consuming.consumer.batch().max_messages(self.prefetch.into());
+                    let messages = asked.expires(Self::ASK).messages().await.map_err(|e| away(&e))?;
+                    consuming.batch.insert(Asked { messages, session, lost })
+                }
+            };
+            let given = tokio::select! {
+                biased;
+                given = messages.next() => given,
+                _ = session.standing.wait_for(|standing| standing.lost != *lost) => {
+                    return Err(away(&format_args!("the connection to {} was lost", self.place)));
+                }
+            };
+            match given {
+                Some(Ok(message)) => return Ok(message),
+                Some(Err(error)) => return Err(away(&error)),
+                None => consuming.batch = None,
+            }
+        }
     }
 
     fn unsuited(&self, why: &str) -> ConsumeError {
@@ -117,23 +175,37 @@ impl NatsConsumer {
 impl Consume for NatsConsumer {
     async fn next(&self) -> Result<Delivery, ConsumeError> {
         let mut known = self.given.lock().await;
-        if known.is_none() {
-            *known = Some(self.begin().await?);
-        }
-        let given = match known.as_mut() {
-            Some(given) => given.next().await,
-            None => None,
+        let consuming = match known.take() {
+            Some(consuming) => known.insert(consuming),
+            None => known.insert(self.begin().await?),
         };
+        let given = self.ask(consuming).await;
         match given {
-            Some(Ok(message)) => Ok(delivery(message)),
-            Some(Err(error)) => {
+            Ok(message) => Ok(self.delivery(message, consuming.consumer.cached_info().config.ack_wait)),
+            Err(error) => {
                 *known = None;
-                Err(away(&error))
+                Err(error)
             }
-            None => {
-                *known = None;
-                Err(away(&"the server gives no more messages"))
-            }
+        }
+    }
+}
+
+impl NatsConsumer {
+    fn delivery(&self, message: Message, ack_wait: Duration) -> Delivery {
+        let times = message.info().map_or(0, |info| u64::try_from(info.delivered).unwrap_or(0));
+        let received = wire::received(&message.subject, message.headers.as_ref(), message.payload.to_vec());
+        let (given, timer) = (Arc::downgrade(&self.given), Arc::clone(&self.place.timer));
+        Delivery::new(received, times, Box::new(JetStreamHold { message, ack_wait, given, timer }))
+    }
+}
+
+impl Consuming {
+    /// Takes in what the server has sent of the messages that were asked for.
+    fn read_ahead(&mut self) {
+        while let Some(asked) = &mut self.batch
+            && let Some(Some(Ok(message))) = asked.messages.next().now_or_never()
+        {
+            self.ahead.push_back(message);
         }
     }
 }
@@ -151,30 +223,56 @@ fn loss_by(config: &Config) -> Option<&'static str> {
     }
 }
 
-fn delivery(message: Message) -> Delivery {
-    let times = message.info().map_or(0, |info| u64::try_from(info.delivered).unwrap_or(0));
-    Delivery::new(received(&message), times, Box::new(JetStreamHold(message)))
-}
-
-fn received(message: &Message) -> Received {
-    wire::received(&message.subject, message.headers.as_ref(), message.payload.to_vec())
-}
-
 fn away(why: &dyn fmt::Display) -> ConsumeError {
     ConsumeError::Away(Reason::new(why))
 }
 
-struct JetStreamHold(Message);
+struct JetStreamHold {
+    message: Message,
+    ack_wait: Duration,
+    given: Weak<Mutex<Option<Consuming>>>,
+    timer: Arc<dyn Timer>,
+}
 
 #[async_trait]
 impl Hold for JetStreamHold {
+    fn limit(&self) -> HoldLimit {
+        HoldLimit::Extendable(self.ack_wait)
+    }
+
+    async fn extend(&self) -> Result<Extended, ConsumeError> {
+        in_progress(&self.message).await?;
+        // A call that waits for a message meanwhile has none read ahead.
+        if let Some(given) = self.given.upgrade()
+            && let Ok(mut known) = given.try_lock()
+            && let Some(consuming) = known.as_mut()
+        {
+            consuming.read_ahead();
+            for message in &consuming.ahead {
+                in_progress(message).await?;
+            }
+        }
+        Ok(Extended::Held)
+    }
+
     async fn finish(self: Box<Self>) -> Result<(), ConsumeError> {
-        self.0.double_ack().await.map_err(|error| away(&error))
+        let silence = || away(&"the server does not say that it knows; the message may come again");
+        let Some(reply) = self.message.reply.clone() else { return Err(silence()) };
+        let client = self.message.context.client();
+        // An answer without a consumer behind it, as after the stream was deleted, is an error of a request.
+        let answer = client.request(reply, AckKind::Ack.into());
+        let answer = Deadline::after(NatsPublisher::PATIENCE, &self.timer).within(answer).await;
+        answer.ok_or_else(silence)?.map(|_| ()).map_err(|error| away(&error))
     }
 
     async fn give_back(self: Box<Self>) -> Result<(), ConsumeError> {
-        self.0.ack_with(AckKind::Nak(None)).await.map_err(|error| away(&error))
+        self.message.ack_with(AckKind::Nak(None)).await.map_err(|error| away(&error))
     }
+}
+
+/// Begins the time of a message again.
+async fn in_progress(message: &Message) -> Result<(), ConsumeError> {
+    message.ack_with(AckKind::Progress).await.map_err(|error| away(&error))
 }
 
 impl fmt::Debug for NatsConsumer {

@@ -1,7 +1,7 @@
-use std::fmt;
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::Reason;
+use claimstream_domain::{HoldLimit, Reason};
 use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
 use futures::StreamExt;
 use lapin::{
@@ -10,7 +10,7 @@ use lapin::{
     options::{BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
     types::{AMQPValue, FieldTable, ShortString},
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 
 use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 
@@ -23,27 +23,37 @@ use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 /// A quorum queue of RabbitMQ 4 drops a message that was given 20 times and not finished, and everything that is sent ahead to a
 /// consumer that dies was given. So a queue needs the argument `x-delivery-limit` with -1, or a dead letter exchange.
 ///
+/// The broker ends a channel that holds a delivery for longer than its `consumer_timeout`, and no consumer can extend that. The time of a
+/// message begins when it arrives here, also while it waits behind others.
+///
 /// [`Delivery::times`] is known of a quorum queue, and of the first delivery from a classic one; otherwise it is 0.
 pub struct RabbitMqConsumer {
     place: RabbitMqPlace,
     queue: String,
     prefetch: u16,
+    limit: Duration,
     consuming: Mutex<Option<Consuming>>,
 }
 
 struct Consuming {
     /// Ends when it is dropped.
     _connection: Connection,
-    given: Consumer,
+    arrived: mpsc::UnboundedReceiver<Arrived>,
 }
+
+/// What the broker sent, and when it arrived. There is no more of it than the broker sends ahead.
+type Arrived = (lapin::Result<Given>, Duration);
 
 impl RabbitMqConsumer {
     /// How many messages the broker sends ahead unless somebody says otherwise.
     pub const PREFETCH: u16 = 100;
+    /// The `consumer_timeout` of a broker that says nothing else.
+    pub const LIMIT: Duration = Duration::from_secs(30 * 60);
 
     /// A consumer of this queue; the broker is not looked at before the first call.
     pub fn new(place: RabbitMqPlace, queue: &str) -> Self {
-        Self { place, queue: queue.to_owned(), prefetch: Self::PREFETCH, consuming: Mutex::default() }
+        let (queue, prefetch, limit) = (queue.to_owned(), Self::PREFETCH, Self::LIMIT);
+        Self { place, queue, prefetch, limit, consuming: Mutex::default() }
     }
 
     /// Has the broker send at most so many messages ahead of their acknowledgements.
@@ -52,10 +62,16 @@ impl RabbitMqConsumer {
         self
     }
 
+    /// Holds no message for longer than this, which is the broker's `consumer_timeout` where that is not 30 minutes.
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     async fn begin(&self) -> Result<Consuming, ConsumeError> {
         let connection = self.place.connect("claimstream consumer").await?;
         match self.place.deadline().within(self.consume(&connection)).await {
-            Some(Ok(given)) => Ok(Consuming { _connection: connection, given }),
+            Some(Ok(given)) => Ok(Consuming { _connection: connection, arrived: self.arrivals(given) }),
             Some(Err(error)) => Err(self.trouble(&error)),
             None => Err(away(format_args!("{} does not answer", self.place))),
         }
@@ -67,6 +83,20 @@ impl RabbitMqConsumer {
         channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
         let options = BasicConsumeOptions::default();
         channel.basic_consume(queue, "".into(), options, FieldTable::default()).await
+    }
+
+    /// Notes when each message arrives, on a task that ends with the connection.
+    fn arrivals(&self, mut given: Consumer) -> mpsc::UnboundedReceiver<Arrived> {
+        let (arrive, arrived) = mpsc::unbounded_channel();
+        let timer = Arc::clone(self.place.timer());
+        tokio::spawn(async move {
+            while let Some(one) = given.next().await {
+                if arrive.send((one, timer.now())).is_err() {
+                    return;
+                }
+            }
+        });
+        arrived
     }
 
     fn trouble(&self, error: &lapin::Error) -> ConsumeError {
@@ -90,12 +120,12 @@ impl Consume for RabbitMqConsumer {
             *known = Some(self.begin().await?);
         }
         let given = match known.as_mut() {
-            Some(consuming) => consuming.given.next().await,
+            Some(consuming) => consuming.arrived.recv().await,
             None => None,
         };
         match given {
-            Some(Ok(given)) => Ok(self.delivery(given)),
-            Some(Err(error)) => {
+            Some((Ok(given), arrived)) => Ok(self.delivery(given, arrived)),
+            Some((Err(error), _)) => {
                 *known = None;
                 Err(self.trouble(&error))
             }
@@ -111,9 +141,10 @@ impl Consume for RabbitMqConsumer {
 }
 
 impl RabbitMqConsumer {
-    fn delivery(&self, given: Given) -> Delivery {
+    fn delivery(&self, given: Given, arrived: Duration) -> Delivery {
         let times = times(&given);
-        let hold = AmqpHold { acker: Some(given.acker.clone()), place: self.place.clone() };
+        let (acker, place) = (Some(given.acker.clone()), self.place.clone());
+        let hold = AmqpHold { acker, place, arrived, limit: self.limit };
         Delivery::new(received_of(given, &self.queue), times, Box::new(hold))
     }
 }
@@ -137,10 +168,17 @@ struct AmqpHold {
     acker: Option<Acker>,
     /// The client may never say what became of an answer when its connection breaks meanwhile, so the place's limit bounds it.
     place: RabbitMqPlace,
+    arrived: Duration,
+    limit: Duration,
 }
 
 #[async_trait]
 impl Hold for AmqpHold {
+    fn limit(&self) -> HoldLimit {
+        let held = self.place.timer().now().saturating_sub(self.arrived);
+        HoldLimit::Fixed { all: self.limit, left: self.limit.saturating_sub(held) }
+    }
+
     async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
             Some(acker) => answered(self.place.deadline().within(acker.ack(Default::default())).await),

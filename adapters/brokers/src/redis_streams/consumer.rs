@@ -1,8 +1,12 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use claimstream_domain::Reason;
-use claimstream_ports::{Consume, ConsumeError, Delivery, Hold};
+use claimstream_domain::{HoldLimit, Reason};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Hold};
 use redis::{ErrorKind, RedisError, RedisResult};
 use tokio::{sync::Mutex, task::JoinHandle};
 
@@ -18,13 +22,13 @@ use super::{
 ///
 /// A member that connects is first given what it had not finished. Redis gives nothing to another member by itself, so each looks for
 /// entries that were not finished for [`IDLE`](Self::IDLE) and takes them over: those of a member that died, and those that were
-/// dropped. An effect that takes longer than that comes again while it runs, and waits there for the first.
+/// dropped. The time of an entry in hand, and of those that were read ahead, begins again when a delivery is extended.
 ///
 /// The order of the stream holds for a group with one member, also through its restarts. A member that takes over from another does so
 /// after newer entries were handled.
 pub struct RedisStreamsConsumer {
     member: Member,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 enum State {
@@ -42,7 +46,7 @@ impl RedisStreamsConsumer {
     pub fn new(place: RedisStreamsPlace, stream: &str, group: &str, name: &str) -> Self {
         let [stream, group, name] = [stream, group, name].map(str::to_owned);
         let member = Member { place, stream, group, name, idle: Self::IDLE };
-        Self { member, state: Mutex::new(State::Apart) }
+        Self { member, state: Arc::new(Mutex::new(State::Apart)) }
     }
 
     /// Takes over what was not finished for as long as this.
@@ -72,7 +76,8 @@ impl RedisStreamsConsumer {
     }
 
     fn delivery(&self, Given { entry, fields, times }: Given, reading: &Reading) -> Delivery {
-        let hold = EntryHold { answering: Arc::clone(&reading.answering), entry };
+        let (answering, state) = (Arc::clone(&reading.answering), Arc::downgrade(&self.state));
+        let hold = EntryHold { answering, state, entry, idle: self.member.idle };
         Delivery::new(wire::received(&self.member.stream, fields), times, Box::new(hold))
     }
 }
@@ -104,7 +109,9 @@ impl Consume for RedisStreamsConsumer {
 impl Drop for RedisStreamsConsumer {
     /// A reading that went on would take entries that nobody handles, before a member of the same name that comes after this one.
     fn drop(&mut self) {
-        if let State::Busy(reading) = self.state.get_mut() {
+        if let Ok(state) = self.state.try_lock()
+            && let State::Busy(reading) = &*state
+        {
             reading.abort();
         }
     }
@@ -112,13 +119,42 @@ impl Drop for RedisStreamsConsumer {
 
 struct EntryHold {
     answering: Arc<Answering>,
+    state: Weak<Mutex<State>>,
     entry: String,
+    idle: Duration,
 }
 
 #[async_trait]
 impl Hold for EntryHold {
+    fn limit(&self) -> HoldLimit {
+        HoldLimit::Extendable(self.idle)
+    }
+
+    async fn extend(&self) -> Result<Extended, ConsumeError> {
+        let state = self.state.upgrade();
+        // A call that reads meanwhile has nothing read ahead.
+        let mut state = state.as_ref().and_then(|state| state.try_lock().ok());
+        let ahead = match state.as_deref_mut() {
+            Some(State::Ready(reading)) => Some(&mut reading.ahead),
+            _ => None,
+        };
+        let behind = ahead.iter().flat_map(|ahead| ahead.iter()).map(|given| given.entry.clone());
+        let entries: Vec<String> = std::iter::once(self.entry.clone()).chain(behind).collect();
+        let held = self.answering.extend(&entries).await.map_err(away)?;
+        if let Some(ahead) = ahead {
+            ahead.retain(|given| held.contains(&given.entry));
+        }
+        Ok(if held.contains(&self.entry) { Extended::Held } else { Extended::Lost })
+    }
+
     async fn finish(self: Box<Self>) -> Result<(), ConsumeError> {
-        self.answering.finish(&[&self.entry]).await.map_err(away)
+        match self.answering.finish(&[&self.entry]).await.map_err(away)? {
+            true => Ok(()),
+            false => Err(ConsumeError::Away(Reason::new(format_args!(
+                "the group does not wait for the entry {}: another member has finished it, or the stream is gone",
+                self.entry
+            )))),
+        }
     }
 
     async fn give_back(self: Box<Self>) -> Result<(), ConsumeError> {

@@ -2,7 +2,7 @@
 //! Promise: NATS: effects that are slow together, but not each, do not make messages come again; a consumer
 //! that another program made and that would lose messages is refused
 
-use std::{collections::BTreeSet, num::NonZeroU32, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroU32, sync::Arc, time::Duration};
 
 use async_nats::jetstream::{
     self,
@@ -10,9 +10,9 @@ use async_nats::jetstream::{
     stream,
 };
 use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
-use claimstream_domain::Published;
-use claimstream_ports::{Consume, ConsumeError, Publish, mock::HandTimer};
-use claimstream_testbed::known_broker;
+use claimstream_domain::{HoldLimit, Published};
+use claimstream_ports::{Consume, ConsumeError, Extended, Publish, mock::HandTimer};
+use claimstream_testbed::{PrivateBroker, eventually, known_broker};
 use futures::FutureExt;
 use libtest_mimic::Trial;
 
@@ -20,7 +20,7 @@ use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let Some(url) = known_broker("nats", "consuming from NATS") else { return Vec::new() };
-    let [one, two, three, four, five, six, seven] = [(); 7].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine] = [(); 9].map(|()| url.clone());
     vec![
         trial("nats::everything_that_was_published_comes", move || async move {
             let (publisher, consumer, subject) = fresh(one).await;
@@ -37,6 +37,25 @@ pub(crate) fn trials() -> Vec<Trial> {
         }),
         trial("nats::one_at_a_time_is_given_where_that_is_asked_for", move || async move {
             one_at_a_time(five).await;
+        }),
+        // Guard: messages that were fetched are held as long as the one before them | src/nats/consumer.rs `extend`: no
+        // `read_ahead`
+        trial("nats::a_message_in_hand_is_held_with_those_behind_it", move || async move {
+            extended(eight).await;
+        }),
+        // Guard: a message of a stream that is gone is not said to be finished | src/nats/consumer.rs `finish`:
+        // `double_ack`
+        trial("nats::a_message_whose_stream_is_gone_is_not_finished", move || async move {
+            let (publisher, consumer, subject) = fresh(nine.clone()).await;
+            publisher.publish(&[publication(&subject, "x")]).await;
+            let held = consumer.next().await.unwrap();
+            let context = jetstream::new(async_nats::connect(&nine).await.unwrap());
+            context.delete_stream(subject.trim_end_matches(".orders")).await.unwrap();
+            assert!(matches!(held.finish().await, Err(ConsumeError::Away(_))));
+        }),
+        // Guard: a call that waits for a message ends with its connection | src/nats/consumer.rs `ask`: no look at `standing`
+        trial("nats::a_server_that_is_gone_is_an_error_of_a_call_that_waits", || async {
+            gone_while_waiting().await
         }),
         trial("nats::a_missing_stream_is_refused_by_its_name", move || async move {
             let consumer = NatsConsumer::new(place(&four), "not-there", "shipping");
@@ -79,6 +98,47 @@ async fn standing(url: &str, subject: &str) -> Info {
     let context = jetstream::new(async_nats::connect(url).await.unwrap());
     let stream = context.get_stream(subject.trim_end_matches(".orders")).await.unwrap();
     stream.consumer_info("shipping").await.unwrap()
+}
+
+/// A consumer whose `ack_wait` is short, but not for a machine that is busy: each look of the server at it says what it has given how often.
+async fn extended(url: String) {
+    let (publisher, _, subject) = fresh(url.clone()).await;
+    let (durable_name, ack_wait) = (Some("shipping".to_owned()), Duration::from_secs(2));
+    make(&url, &subject, pull::Config { durable_name, ack_wait, ..pull::Config::default() }).await;
+    let consumer = NatsConsumer::new(place(&url), subject.trim_end_matches(".orders"), "shipping");
+    publisher.publish(&[(); 3].map(|()| publication(&subject, "x"))).await;
+    let held = consumer.next().await.unwrap();
+    assert_eq!(held.limit(), HoldLimit::Extendable(ack_wait));
+    let began = std::time::Instant::now();
+    while began.elapsed() < ack_wait * 2 {
+        assert_eq!(held.extend().await, Ok(Extended::Held));
+        assert_eq!(standing(&url, &subject).await.num_redelivered, 0, "one came again");
+    }
+    held.finish().await.unwrap();
+    for _ in 0..2 {
+        let next = consumer.next().await.unwrap();
+        assert_eq!(next.times, 1);
+        next.finish().await.unwrap();
+    }
+}
+
+async fn gone_while_waiting() {
+    let Some(broker) = PrivateBroker::start_if_known("nats", "a NATS that is gone") else { return };
+    let (_, consumer, subject) = fresh(broker.url().to_owned()).await;
+    let (context, stream) = (
+        jetstream::new(async_nats::connect(broker.url()).await.unwrap()),
+        subject.trim_end_matches(".orders"),
+    );
+    let asks = async || match context.get_stream(stream).await {
+        Ok(stream) => stream.consumer_info("shipping").await.is_ok_and(|info| info.num_waiting > 0),
+        Err(_) => false,
+    };
+    let killing = async {
+        eventually("the consumer asks for messages", asks).await;
+        tokio::task::block_in_place(|| broker.kill());
+    };
+    let (waited, ()) = tokio::join!(consumer.next(), killing);
+    assert!(matches!(waited, Err(ConsumeError::Away(_))));
 }
 
 /// A message comes when the one before it is finished, and not while that is held.

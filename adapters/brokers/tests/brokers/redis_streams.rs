@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use claimstream_brokers::redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher};
 use claimstream_domain::Published;
-use claimstream_ports::{Consume, ConsumeError, Delivery, Publish, mock::HandTimer};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Publish, mock::HandTimer};
 use claimstream_testbed::{eventually, known_broker};
 use libtest_mimic::Trial;
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
@@ -15,7 +15,8 @@ use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let Some(url) = known_broker("redis-streams", "consuming from Redis Streams") else { return Vec::new() };
-    let [one, two, three, four, five, six, seven, eight, nine, ten, eleven] = [(); 11].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve] =
+        [(); 12].map(|()| url.clone());
     vec![
         trial("redis_streams::everything_that_was_published_comes", move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
@@ -59,6 +60,14 @@ pub(crate) fn trials() -> Vec<Trial> {
             move || async move {
                 // A database of its own, by which its connections are known.
                 dropped_while_it_read(Fresh::at(&eleven.replace("/0", "/8"))).await;
+            },
+        ),
+        // Guard: what was read ahead is held as long as the entry before it | src/redis_streams/consumer.rs `extend`: the own entry
+        // alone
+        trial(
+            "redis_streams::an_entry_in_hand_is_held_with_those_behind_it_until_another_has_it",
+            move || async move {
+                extended(Fresh::at(&twelve)).await;
             },
         ),
         // Guard: an acknowledgement is repeated on a new connection when its own broke |
@@ -109,21 +118,34 @@ async fn another_takes_over(fresh: Fresh) {
     assert_eq!(held.received.id, ids[0]);
     drop(held);
     // The server counts them as held for long enough.
-    let mut connection = fresh.connection().await;
-    let entries: Vec<(String, Vec<String>)> =
-        redis::cmd("XRANGE").arg(&fresh.stream).arg("-").arg("+").query_async(&mut connection).await.unwrap();
-    let mut age = redis::cmd("XCLAIM");
-    age.arg(&fresh.stream).arg("shipping").arg("one").arg(0);
-    for (entry, _) in &entries {
-        age.arg(entry);
-    }
-    age.arg("IDLE").arg(IDLE.as_millis() as u64).exec_async(&mut connection).await.unwrap();
+    fresh.claim("one", &fresh.entries().await, IDLE).await;
     let other = fresh.member("two");
     for id in &ids {
         let delivery = next(&other).await;
         assert_eq!(delivery.received.id, *id);
         delivery.finish().await.unwrap();
     }
+}
+
+async fn extended(fresh: Fresh) {
+    const HOUR: Duration = Duration::from_secs(3600);
+    fresh.publish(3).await;
+    let held = next(&fresh.consumer).await;
+    let entries = fresh.entries().await;
+    fresh.claim("one", &entries, HOUR).await;
+    assert_eq!(held.extend().await, Ok(Extended::Held));
+    let idle = fresh.idle().await;
+    assert!(idle.len() == 3 && idle.iter().all(|idle| *idle < HOUR), "{idle:?}");
+    fresh.claim("two", &entries[..2], HOUR).await;
+    assert_eq!(held.extend().await, Ok(Extended::Lost));
+    let last = next(&fresh.consumer).await;
+    assert_eq!(last.received.body.bytes(), b"2", "the other member has the second, too");
+    let mut finish = redis::cmd("XACK");
+    finish.arg(&fresh.stream).arg("shipping").arg(&entries[0]);
+    finish.exec_async(&mut fresh.connection().await).await.unwrap();
+    let late = held.finish().await.unwrap_err();
+    assert!(late.to_string().contains("another member has finished it"), "{late}");
+    last.finish().await.unwrap();
 }
 
 async fn comes_back(fresh: Fresh) {
@@ -177,6 +199,32 @@ impl Fresh {
     }
 
     /// How many entries were given and not finished.
+    /// The ids of all entries of the stream.
+    async fn entries(&self) -> Vec<String> {
+        let mut read = redis::cmd("XRANGE");
+        read.arg(&self.stream).arg("-").arg("+");
+        let entries: Vec<(String, Vec<String>)> =
+            read.query_async(&mut self.connection().await).await.unwrap();
+        entries.into_iter().map(|(entry, _)| entry).collect()
+    }
+
+    /// Has a member hold entries, as if it had done so for this time.
+    async fn claim(&self, member: &str, entries: &[String], idle: Duration) {
+        let mut claim = redis::cmd("XCLAIM");
+        claim.arg(&self.stream).arg("shipping").arg(member).arg(0).arg(entries);
+        claim.arg("IDLE").arg(idle.as_millis() as u64);
+        claim.exec_async(&mut self.connection().await).await.unwrap();
+    }
+
+    /// For how long each entry has been held.
+    async fn idle(&self) -> Vec<Duration> {
+        let mut ask = redis::cmd("XPENDING");
+        ask.arg(&self.stream).arg("shipping").arg("-").arg("+").arg(10);
+        let held: Vec<(String, String, u64, u64)> =
+            ask.query_async(&mut self.connection().await).await.unwrap();
+        held.into_iter().map(|(_, _, idle, _)| Duration::from_millis(idle)).collect()
+    }
+
     async fn pending(&self) -> u64 {
         let mut ask = redis::cmd("XPENDING");
         ask.arg(&self.stream).arg("shipping");

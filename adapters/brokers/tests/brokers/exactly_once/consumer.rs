@@ -47,7 +47,7 @@ pub(super) async fn run() {
             Ok(Handed::Repeated(_)) => {
                 outbox.connection().execute_unprepared("INSERT INTO effect_repeat VALUES (1)").await.ok();
             }
-            Ok(Handed::Done(_)) | Err(_) => {}
+            Ok(Handed::Done(_) | Handed::GivenBack(_)) | Err(_) => {}
         }
     }
 }

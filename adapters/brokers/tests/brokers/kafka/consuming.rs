@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace, KafkaPublisher};
-use claimstream_domain::{Payload, Publication, Published};
-use claimstream_ports::{Consume, ConsumeError, Delivery, Publish};
+use claimstream_domain::{HoldLimit, Payload, Publication, Published};
+use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Publish};
 use rdkafka::types::RDKafkaRespErr;
 use tokio::time::timeout;
 
@@ -164,6 +164,32 @@ pub(super) async fn a_second_member_takes_partitions_over_and_the_first_ends_not
     let late = [publication(TOPIC, "late")];
     cluster.publish(&late).await;
     assert_eq!(given(&cluster.member()).await.received.id, late[0].id.to_string(), "nothing was set back");
+}
+
+/// Guard: extending asks the client for records, and loses none | src/kafka/consumer.rs `extend`: no `give_back`
+pub(super) async fn a_record_in_hand_is_held_and_what_comes_meanwhile_is_handed_over_later() {
+    let cluster = Cluster::start();
+    let sent = [0, 50, 100].map(|number| numbered(TOPIC, number));
+    cluster.publish(&sent).await;
+    let member = cluster.member();
+    let first = given(&member).await;
+    assert_eq!(first.limit(), HoldLimit::Extendable(Duration::from_secs(300)));
+    for _ in 0..5 {
+        assert_eq!(first.extend().await, Ok(Extended::Held));
+    }
+    let id = first.received.id.clone();
+    first.finish().await.unwrap();
+    let mut came = vec![id];
+    for _ in 0..2 {
+        let next = given(&member).await;
+        came.push(next.received.id.clone());
+        next.finish().await.unwrap();
+    }
+    assert_eq!(came, sent.map(|publication| publication.id.to_string()));
+    cluster.publish(&[numbered(TOPIC, 150)]).await;
+    let last = given(&member).await;
+    drop(member);
+    assert_eq!(last.extend().await, Ok(Extended::Lost));
 }
 
 pub(super) async fn no_topic_is_refused_and_no_cluster_is_away() {

@@ -28,6 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::a_cluster_that_is_away_leaves_everything_unconfirmed,
         consuming::everything_comes_in_its_order_with_all_that_travelled_beside_it,
         consuming::what_is_not_finished_comes_again_and_holds_back_what_is_committed,
+        consuming::a_record_in_hand_is_held_and_what_comes_meanwhile_is_handed_over_later,
         consuming::a_second_member_takes_partitions_over_and_the_first_ends_nothing_there,
         consuming::effects_happen_once_wherever_members_end,
         consuming::no_topic_is_refused_and_no_cluster_is_away,

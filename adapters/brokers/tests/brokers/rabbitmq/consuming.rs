@@ -4,15 +4,15 @@
 use std::{cell::Cell, time::Duration};
 
 use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
-use claimstream_domain::{OrderingKey, Payload, Publication, Published};
-use claimstream_ports::{Consume, ConsumeError, Publish};
+use claimstream_domain::{HoldLimit, OrderingKey, Payload, Publication, Published};
+use claimstream_ports::{Consume, ConsumeError, Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, eventually};
 use lapin::types::AMQPValue;
 
 use super::{
     NAME,
     counted::Counted,
-    place,
+    place, place_by,
     queues::{Queues, text},
 };
 use crate::{
@@ -48,6 +48,19 @@ pub(super) async fn what_was_published_comes_with_all_that_travelled_beside_it(u
     assert_eq!((&received.key, &received.attributes), (&sent.key, &sent.attributes));
     assert_eq!((&received.headers, &received.body), (&sent.headers, &sent.body));
     assert_eq!(delivery.times, 1);
+    delivery.finish().await.unwrap();
+}
+
+/// Guard: the time of a message runs while it is held | src/rabbitmq/consumer.rs `limit`: all of it is left
+pub(super) async fn the_time_of_a_message_runs_while_it_is_held(url: String) {
+    let queue = Queues::at(&url).await.classic().await;
+    publish(&url, &[publication(&queue, "x")]).await;
+    let timer = HandTimer::default();
+    let all = Duration::from_secs(600);
+    let consumer = RabbitMqConsumer::new(place_by(&timer, &url), &queue).with_limit(all);
+    let delivery = consumer.next().await.unwrap();
+    timer.advance(Duration::from_secs(100));
+    assert_eq!(delivery.limit(), HoldLimit::Fixed { all, left: Duration::from_secs(500) });
     delivery.finish().await.unwrap();
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         connecting::a_server_that_is_away_leaves_everything_unconfirmed,
         consuming::what_was_published_comes_with_all_that_travelled_beside_it,
         consuming::what_is_not_finished_comes_again,
+        consuming::the_time_of_a_message_runs_while_it_is_held,
         consuming::a_login_that_is_refused_is_no_broker_that_is_away,
         consuming::messages_come_in_the_order_of_their_queue_and_a_dropped_call_loses_none,
         consuming::a_missing_queue_is_refused_by_its_name,
