@@ -84,7 +84,7 @@ impl TemplateEditor {
         Ok(self.store.save_draft(id, &declared(draft)).await?)
     }
 
-    /// Publishes the draft, if it compiles, declares the variables that it uses, and includes nothing but published templates. One that
+    /// Publishes the draft, if it compiles, [hides nothing](Template::refuse_hidden), declares the variables that it uses, and includes nothing but published templates. One that
     /// says what the newest version says is published already.
     ///
     /// Of two calls at once one ends with a [`Conflict`](claimstream_ports::StoreErrorKind::Conflict).
@@ -92,6 +92,7 @@ impl TemplateEditor {
         let draft = self.store.draft(id).await?.ok_or_else(|| unknown(id))?;
         let newest = self.store.published(id).await?;
         let newest_number = newest.as_ref().map_or(0, |newest| newest.number);
+        draft.template.refuse_hidden()?;
         let version = self.close(id, newest_number + 1, draft.template).await?;
         CompiledTemplate::of(Arc::new(version.clone()))?;
         if let Some(newest) = newest.filter(|newest| is_same(newest, &version)) {
@@ -103,6 +104,7 @@ impl TemplateEditor {
     /// Says why the draft cannot be published, if so.
     pub async fn check(&self, id: &str) -> Result<(), TemplateEditError> {
         let draft = self.store.draft(id).await?.ok_or_else(|| unknown(id))?;
+        draft.template.refuse_hidden()?;
         CompiledTemplate::of(Arc::new(self.close(id, 0, draft.template).await?))?;
         Ok(())
     }

@@ -93,6 +93,20 @@ impl Template {
         Ok(included)
     }
 
+    /// Refuses, with its place, text that would be left out as a comment though it is none. It is asked when a template is published: one that is
+    /// published already stays as it is.
+    pub fn refuse_hidden(&self) -> Result<(), Invalid> {
+        for (channel, languages) in &self.texts {
+            for (language, text) in languages {
+                for (part, text) in text.parts() {
+                    let shown = statements::refuse_hidden(text);
+                    shown.map_err(|why| placed(*channel, language, part, &why))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The text for a channel in the language that comes nearest, and that language.
     pub fn text(&self, channel: Channel, language: Option<&str>) -> Option<(&str, &TemplateText)> {
         language::nearest(self.texts.get(&channel)?, language, &self.default_language)

@@ -88,6 +88,29 @@ pub(super) fn refuse_other_than_names(text: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Refuses, with the line, a comment that was not meant as one: `{#` without a blank behind it, as minified CSS has it (`@media print{#menu{…`). Everything
+/// up to the next `#}` would be left out without a word.
+pub(super) fn refuse_hidden(text: &str) -> Result<(), Invalid> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find('{').map(|at| from + at) {
+        let rest = &text[at..];
+        let end_of = |end: &str| rest.find(end).map_or(text.len(), |found| at + found + end.len());
+        from = at + 1;
+        if let Some(comment) = rest.strip_prefix("{#") {
+            if !comment.trim_start_matches(['-', '+']).starts_with(char::is_whitespace) {
+                let why = "{# begins a comment, so that everything up to the next #} would be left out; write { # in a style, and a comment as {# text #}";
+                return Err(refused(text, at, why.into()));
+            }
+            from = end_of("#}");
+        } else if let Some(statement) = rest.strip_prefix("{%")
+            && statement.trim_start_matches(['-', '+']).trim_start().starts_with("raw")
+        {
+            from = end_of("endraw");
+        }
+    }
+    Ok(())
+}
+
 fn refused(text: &str, at: usize, why: String) -> Invalid {
     let line = text[..at].matches('\n').count() + 1;
     Invalid::Malformed { what: "template", why: format!("line {line}: {why}") }
@@ -132,6 +155,30 @@ mod tests {
         ] {
             let refused = refuse_other_than_names(bad).unwrap_err().to_string();
             assert!(refused.contains(why), "{bad}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_comment_that_nobody_meant_is_refused_with_its_line() {
+        for good in [
+            "",
+            "{# note #}a{#- note -#}",
+            "{#\nnote {#x #}",
+            "a { #b{c} }",
+            "{% raw %}{#a{}{% endraw %}",
+            "#}",
+        ] {
+            assert_eq!(refuse_hidden(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "a\n@media print{#menu{display:none}}",
+            "\n{#1}",
+            "\n{##}",
+            "{# a #}\n{#",
+            "{%raw%}{#a{%endraw%}\n{#b",
+        ] {
+            let refused = refuse_hidden(bad).unwrap_err().to_string();
+            assert!(refused.contains("line 2: {# begins a comment"), "{bad}: {refused}");
         }
     }
 }
