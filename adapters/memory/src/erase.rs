@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use claimstream_domain::{
     MessageId, Reason,
     notification::{
-        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, addresses_of,
-        delivery_message, recipient_hash,
+        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, delivery_message,
+        recipient_hash, spellings_of,
     },
 };
 use claimstream_ports::{
@@ -23,7 +23,7 @@ impl EraseRecipient for MemoryStore {
         notifications.erased.insert(recipient_hash(recipient), now);
         let user = Recipient::user_of_key(recipient);
         let entry = user.and_then(|id| people.user(id).cloned());
-        consents.forget_owner(&addresses_of(recipient, entry.as_ref()));
+        consents.forget_owner(&spellings_of(recipient, entry.as_ref()));
         consents.preferences.remove(recipient);
         user.map(|id| people.remove(id));
         for row in notifications.requests.values_mut() {

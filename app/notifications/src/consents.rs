@@ -7,7 +7,10 @@ use claimstream_domain::{
         consent::{Address, Category, Consent, ConsentRules, consent, preference_key},
     },
 };
-use claimstream_ports::{StoreError, StoreErrorKind, notification::PreferenceRepository};
+use claimstream_ports::{
+    StoreError, StoreErrorKind,
+    notification::{ConsentsRead, PreferenceRepository},
+};
 
 use super::{
     UnsubscribeLinks,
@@ -59,15 +62,25 @@ impl Consents {
         if questions.is_empty() {
             return Ok(Vec::new());
         }
-        let recipients: Vec<String> = questions.iter().map(|question| question.recipient.clone()).collect();
-        let addresses: Vec<Address> = questions.iter().map(|question| question.address.clone()).collect();
+        let formers = questions.iter().filter_map(|question| question.former.as_ref());
+        let recipients: Vec<String> = questions
+            .iter()
+            .map(|question| question.recipient.clone())
+            .chain(formers.clone().map(|(recipient, _)| recipient.clone()))
+            .collect();
+        let addresses: Vec<Address> = questions
+            .iter()
+            .map(|question| question.address.clone())
+            .chain(formers.map(|(_, address)| address.clone()))
+            .collect();
         let read = match unwinding(self.preferences.consents(&recipients, &addresses)).await {
             Ok(read) => read?,
             Err(panicked) => return Err(unreadable(panicked.as_str())),
         };
-        if read.preferences.len() != questions.len() || read.suppressed.len() != questions.len() {
+        if read.preferences.len() != recipients.len() || read.suppressed.len() != addresses.len() {
             return Err(unreadable("the answers do not fit the questions"));
         }
+        let read = under_one_spelling(questions, read);
         let now = i64::try_from(read.since_1970.as_micros()).unwrap_or(i64::MAX);
         let now = Timestamp::from_micros(now).unwrap_or(Timestamp::MAX);
         let known = questions.iter().zip(&read.preferences).zip(read.suppressed);
@@ -76,6 +89,19 @@ impl Consents {
         };
         Ok(known.map(answer).collect())
     }
+}
+
+/// What is known of each question, with what was kept under a former spelling of its address.
+fn under_one_spelling(questions: &[&Question], mut read: ConsentsRead) -> ConsentsRead {
+    let preferences = read.preferences.split_off(questions.len());
+    let suppressed = read.suppressed.split_off(questions.len());
+    let asked = questions.iter().enumerate().filter(|(_, question)| question.former.is_some());
+    for ((at, _), (preferences, suppression)) in asked.zip(preferences.into_iter().zip(suppressed)) {
+        let todays = std::mem::take(&mut read.preferences[at]);
+        read.preferences[at] = todays.or(preferences);
+        read.suppressed[at] = read.suppressed[at].max(suppression);
+    }
+    read
 }
 
 /// The steps of fan-outs whose recipients were asked, and those whose preferences cannot be read.

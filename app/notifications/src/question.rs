@@ -12,6 +12,8 @@ pub(super) struct Question {
     /// The key of the recipient's preferences.
     pub(super) recipient: String,
     pub(super) address: Address,
+    /// The key and the address as they were spelled formerly, where that was otherwise.
+    pub(super) former: Option<(String, Address)>,
     category: Option<Category>,
     priority: Priority,
     expires_at: Option<Timestamp>,
@@ -21,9 +23,11 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn of(message: &NotificationMessage) -> Self {
         let address = Address::new(message.channel, &message.address);
+        let former = Address::former(message.channel, &message.address);
         Self {
             recipient: preference_key(&message.recipient, &address),
             address,
+            former: former.map(|former| (preference_key(&message.recipient, &former), former)),
             category: message.category.clone(),
             priority: message.priority,
             expires_at: message.expires_at,

@@ -1,4 +1,4 @@
-use super::Recipient;
+use super::{Recipient, recipient::check_spelling};
 use crate::Invalid;
 
 /// What a directory keeps of a user.
@@ -19,7 +19,8 @@ impl DirectoryEntry {
     pub const MAX_ADDRESS_BYTES: usize = 2048;
     const MAX_LANGUAGE_BYTES: usize = 64;
 
-    /// Refuses a user that no directory can keep: without an id, with an empty address, or with a value that is too long.
+    /// Refuses a user that no directory can keep: without an id, with an empty address, a mail address or a phone number that is none, or
+    /// with a value that is too long.
     ///
     /// Its key must be `user:<id>`, or be left out: preferences and erasure find a user by it.
     pub fn check_user(user: &Recipient) -> Result<(), Invalid> {
@@ -40,7 +41,8 @@ impl DirectoryEntry {
         check("device_token", &user.device_token, Self::MAX_ADDRESS_BYTES)?;
         check("webhook", &user.webhook, Self::MAX_ADDRESS_BYTES)?;
         check("chat", &user.chat, Self::MAX_ADDRESS_BYTES)?;
-        check("language", &user.language, Self::MAX_LANGUAGE_BYTES)
+        check("language", &user.language, Self::MAX_LANGUAGE_BYTES)?;
+        check_spelling(user.email.as_deref(), user.phone.as_deref())
     }
 
     /// Refuses an id of a user that no directory can keep.
@@ -74,6 +76,8 @@ mod tests {
         says(refused(|user| user.user = Some("u".repeat(129))), "at most 128");
         says(refused(|user| user.key = "k".into()), "leave it out, it is \"user:u-1\" here");
         says(refused(|user| user.email = Some(String::new())), "email is empty");
+        says(refused(|user| user.email = Some("ann".into())), "write it like ann@example.com");
+        says(refused(|user| user.phone = Some("0170 CALL".into())), "write it like +491701234567");
         says(refused(|user| user.webhook = Some("w".repeat(2049))), "webhook has 2049 bytes");
         says(refused(|user| user.language = Some("x".repeat(65))), "language");
         assert!(DirectoryEntry::check_segment("").is_err() && DirectoryEntry::check_segment("vip").is_ok());

@@ -108,14 +108,26 @@ impl NotificationMessage {
 
 /// The addresses of the recipient of a key: those of its entry in the directory, or those that the key itself is made of.
 pub fn addresses_of(key: &str, entry: Option<&Recipient>) -> Vec<Address> {
-    let direct = key.strip_prefix(DIRECT).map(|addresses| addresses.split('|').collect::<Vec<_>>());
+    texts_of(key, entry).into_iter().map(|(channel, text)| Address::new(channel, text)).collect()
+}
+
+fn texts_of<'a>(key: &'a str, entry: Option<&'a Recipient>) -> Vec<(Channel, &'a str)> {
     let channels = [Channel::Email, Channel::Sms, Channel::Push, Channel::Webhook, Channel::Chat];
     let by_entry = entry.into_iter().flat_map(|entry| {
-        channels.into_iter().filter_map(|channel| Some(Address::new(channel, entry.address(channel)?)))
+        channels.into_iter().filter_map(move |channel| Some((channel, entry.address(channel)?)))
     });
+    let direct = key.strip_prefix(DIRECT).map(|addresses| addresses.split('|').collect::<Vec<_>>());
     let by_key = direct.filter(|addresses| addresses.len() == channels.len()).into_iter().flatten();
     let by_key = channels.into_iter().zip(by_key).filter(|(_, address)| !address.is_empty());
-    by_entry.chain(by_key.map(|(channel, address)| Address::new(channel, address))).collect()
+    by_entry.chain(by_key).collect()
+}
+
+/// The same, and the former spelling of each that had another one: rows may be kept under it.
+pub fn spellings_of(key: &str, entry: Option<&Recipient>) -> Vec<Address> {
+    let texts = texts_of(key, entry);
+    let formers: Vec<Address> =
+        texts.iter().filter_map(|(channel, text)| Address::former(*channel, text)).collect();
+    addresses_of(key, entry).into_iter().chain(formers).collect()
 }
 
 /// The key that a reference to one recipient stands for; the members of a segment are found by their records.

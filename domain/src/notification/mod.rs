@@ -35,7 +35,7 @@ pub use answer::{Acceptance, Answer, AnswerClass};
 pub use channel::Channel;
 pub use content::{Attachment, Content};
 pub use directory_entry::DirectoryEntry;
-pub use erasure::{ERASED, addresses_of, recipient_hash};
+pub use erasure::{ERASED, addresses_of, recipient_hash, spellings_of};
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
 pub use fan_out_end::FanOutEnd;
 pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};

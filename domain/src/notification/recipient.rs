@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Attributes, Channel, consent::TimeZone};
+use super::{
+    Attributes, Channel,
+    consent::{Address, TimeZone},
+};
 use crate::Invalid;
 
 /// Whom a request names: exactly one of a user, a segment and somebody given by address.
@@ -70,7 +73,8 @@ impl DirectRecipient {
         if given.is_empty() {
             return Err(Invalid::Empty { what: "recipient (user, segment or an address)" });
         }
-        given.into_iter().try_for_each(|address| Invalid::unless_length("address", address, 2048))
+        given.into_iter().try_for_each(|address| Invalid::unless_length("address", address, 2048))?;
+        check_spelling(self.email.as_deref(), self.phone.as_deref())
     }
 
     /// The recipient that these addresses make up.
@@ -88,6 +92,13 @@ impl DirectRecipient {
             ..Recipient::default()
         }
     }
+}
+
+/// Refuses a mail address and a phone number that nothing can be sent to.
+pub(super) fn check_spelling(email: Option<&str>, phone: Option<&str>) -> Result<(), Invalid> {
+    let check = |channel, text: Option<&str>| text.map_or(Ok(()), |text| Address::check(channel, text));
+    check(Channel::Email, email)?;
+    check(Channel::Sms, phone)
 }
 
 /// One person or system, with the addresses that are known.

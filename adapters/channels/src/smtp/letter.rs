@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use claimstream_domain::notification::{Content, NotificationMessage};
+use claimstream_domain::notification::{Content, NotificationMessage, consent::respelled};
 use claimstream_ports::notification::DeliveryError;
 use lettre::{
     Message,
@@ -26,7 +26,7 @@ pub(super) fn letter(
     files: &[Arc<File>],
 ) -> Result<Message, DeliveryError> {
     let to: Mailbox =
-        message.address.trim().parse().map_err(|e| refuse(format!("the address is not valid: {e}")))?;
+        respelled(&message.address).parse().map_err(|e| refuse(format!("the address is not valid: {e}")))?;
     let id = format!("<{}@{}>", message.id, from.email.domain());
     let mail = Message::builder().from(sender(from, message)?).to(to).message_id(Some(id));
     let mail = match &message.content.title {
@@ -60,9 +60,9 @@ pub(super) fn letter(
 fn sender(from: &Mailbox, message: &NotificationMessage) -> Result<Mailbox, DeliveryError> {
     let Some(sender) = &message.sender else { return Ok(from.clone()) };
     let email = match &sender.address {
-        Some(address) => {
-            address.parse().map_err(|e| refuse(format!("the sender's address is not valid: {e}")))?
-        }
+        Some(address) => respelled(address)
+            .parse()
+            .map_err(|e| refuse(format!("the sender's address is not valid: {e}")))?,
         None => from.email.clone(),
     };
     Ok(Mailbox::new(sender.name.clone().or_else(|| from.name.clone()), email))
@@ -182,6 +182,15 @@ mod tests {
             assert!(mail.contains("a\r\n.\r\nMAIL FROM:<x@y.example>\r\nb\r\n.\r\nc"), "{mail:?}");
             assert!(!mail.contains("\nBcc"), "{mail:?}");
         }
+    }
+
+    /// So a server without SMTPUTF8 takes it.
+    ///
+    /// Guard: the domain of a mail address is sent in A-labels | src/smtp/letter.rs `letter`: `message.address.trim()`
+    #[test]
+    fn a_domain_in_other_letters_is_sent_in_a_labels() {
+        let mail = written("Ann <\"Ann\"@b\u{fc}cher\u{200b}.example>", content("Hi", "Hello")).unwrap();
+        assert!(mail.contains("To: Ann <Ann@xn--bcher-kva.example>\r\n"), "{mail}");
     }
 
     #[test]

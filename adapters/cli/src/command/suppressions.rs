@@ -41,7 +41,11 @@ pub(super) async fn run(
             }
         }
         SuppressionCommand::Remove { channel, address, json: as_json } => {
-            if !outbox.lift(&Address::new(channel, &address)).await? {
+            let mut was_suppressed = outbox.lift(&Address::new(channel, &address)).await?;
+            if let Some(former) = Address::former(channel, &address) {
+                was_suppressed |= outbox.lift(&former).await?;
+            }
+            if !was_suppressed {
                 return Err(Failure::Refused(format!(
                     "the address {address} of {channel} is not suppressed"
                 )));

@@ -149,8 +149,11 @@ async fn lift(
     payload: Payload,
 ) -> Result<Json<Lifted>, Problem> {
     let LiftBody { channel, address } = json::read(&payload.headers, &payload.bytes)?;
-    let address = address_of(channel, &address)?;
-    let was_suppressed = state.ask(state.stores.people.suppressions.lift(&address)).await?;
+    let suppressions = &state.stores.people.suppressions;
+    let mut was_suppressed = state.ask(suppressions.lift(&address_of(channel, &address)?)).await?;
+    if let Some(former) = Address::former(channel, &address) {
+        was_suppressed |= state.ask(suppressions.lift(&former)).await?;
+    }
     tracing::info!(%channel, was_suppressed, caller = caller.name, "address lifted");
     Ok(Json(Lifted { was_suppressed }))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use claimstream_domain::{
     Fingerprint,
-    notification::{ERASED, Recipient, addresses_of, consent::preference_key},
+    notification::{ERASED, Recipient, consent::preference_key, spellings_of},
 };
 use claimstream_ports::StoreError;
 
@@ -30,7 +30,7 @@ impl Forgetting {
             Some(id) => self.people.users(&[id.to_owned()]).await?.into_iter().next().flatten(),
             None => None,
         };
-        let addresses = addresses_of(recipient, entry.as_ref());
+        let addresses = spellings_of(recipient, entry.as_ref());
         let mut hashes: Vec<Fingerprint> = addresses.iter().map(|address| address.fingerprint()).collect();
         hashes.sort_unstable_by_key(|hash| *hash.as_bytes());
         // Preferences of somebody given by address belong to the address, and hold as its suppression does.

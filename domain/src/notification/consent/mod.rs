@@ -4,6 +4,8 @@
 mod address;
 mod category;
 mod decision;
+mod mail_address;
+mod phone_number;
 mod preference_change;
 mod preference_key;
 mod preferences;
@@ -16,6 +18,7 @@ mod unsubscribe;
 pub use address::Address;
 pub use category::Category;
 pub use decision::{Asked, Consent, Refusal, consent};
+pub use mail_address::{MailAddress, respelled};
 pub use preference_change::PreferenceChange;
 pub use preference_key::{address_named, named_preference_key, preference_key};
 pub use preferences::{PreferenceRule, Preferences};

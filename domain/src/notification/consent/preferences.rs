@@ -54,6 +54,18 @@ impl Preferences {
         Ok(())
     }
 
+    /// These preferences, and of others that were kept under another spelling of the recipient's address what these say nothing about.
+    pub fn or(mut self, former: Self) -> Self {
+        let is_new = |rule: &PreferenceRule, rules: &[PreferenceRule]| {
+            !rules.iter().any(|known| known.is_about(rule.channel, rule.category.as_ref()))
+        };
+        let others: Vec<_> = former.rules.into_iter().filter(|rule| is_new(rule, &self.rules)).collect();
+        self.rules.extend(others);
+        self.time_zone = self.time_zone.or(former.time_zone);
+        self.quiet_hours = self.quiet_hours.or(former.quiet_hours);
+        self
+    }
+
     /// The rule by which the recipient opted out of a message, if it did.
     ///
     /// A rule that names both channel and category decides. If there is none, one refusal among the wider rules is enough.
@@ -129,6 +141,21 @@ mod tests {
             prop_assert!(out.is_none_or(|rule| !rule.allowed));
             let wider = [says(mail, None), says(None, None)];
             prop_assert_eq!(preferences.opted_out(Channel::Email, None).is_none(), !wider.contains(&Some(false)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn preferences_under_a_former_spelling_say_what_todays_do_not(today in rules(), former in rules()) {
+            let both = today.clone().or(former.clone());
+            prop_assert_eq!(both.check(), Ok(()));
+            let says = |all: &Preferences, rule: &PreferenceRule| {
+                let about = |one: &&PreferenceRule| one.is_about(rule.channel, rule.category.as_ref());
+                all.rules.iter().find(about).map(|one| one.allowed)
+            };
+            for rule in both.rules.iter().chain(&former.rules) {
+                prop_assert_eq!(says(&both, rule), says(&today, rule).or(says(&former, rule)));
+            }
         }
     }
 
