@@ -35,7 +35,11 @@ impl ChatChannel {
     /// what [`WebhookConfig::check`] refuses.
     pub fn new(style: ChatStyle, config: WebhookConfig) -> Result<Self, Invalid> {
         let to = config.gateway.clone();
-        Ok(Self { poster: Poster::new(&WebhookConfig { secret: None, ..config })?, style, to })
+        Ok(Self {
+            poster: Poster::new(&WebhookConfig { secret: None, svix_headers: false, ..config })?,
+            style,
+            to,
+        })
     }
 }
 
@@ -51,7 +55,7 @@ impl ChannelProvider for ChatChannel {
             ChatStyle::Teams => teams(&message.content),
         };
         let body = serde_json::to_vec(&body).map_err(|e| refuse(&e))?;
-        self.poster.post(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
+        self.poster.deliver(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
     }
 }
 

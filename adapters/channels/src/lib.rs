@@ -38,6 +38,8 @@ mod secret;
 mod smtp;
 #[cfg(any(feature = "webhook", feature = "smtp"))]
 mod timeouts;
+#[cfg(all(feature = "tls", any(feature = "webhook", feature = "smtp")))]
+mod tls;
 #[cfg(feature = "webhook")]
 mod webhook;
 
@@ -46,7 +48,7 @@ pub use attachments::AttachmentConfig;
 #[cfg(feature = "webhook")]
 pub use chat::{ChatChannel, ChatStyle};
 #[cfg(feature = "gateway")]
-pub use gateway::{Answers, GatewayAuth, GatewayChannel, GatewayConfig};
+pub use gateway::{GatewayAuth, GatewayChannel, GatewayConfig};
 #[cfg(feature = "webhook")]
 pub use http_directory::{HttpDirectory, HttpDirectoryConfig};
 #[cfg(feature = "webhook")]

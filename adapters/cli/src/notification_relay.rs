@@ -131,6 +131,7 @@ impl NotificationRelay {
         let fan_out = fan_out.map_err(refused)?.with_consents(consents.clone()).with_digests(rules);
         let fan_out = Exporting::of_handler(&config.otlp, fan_out);
         let deliver = deliver.map_err(refused)?.with_attempt_log(outbox.clone()).with_consents(consents);
+        let deliver = deliver.with_suppressions(outbox.clone());
         let deliver = Exporting::of_handler(&config.otlp, deliver.with_digests(digests));
         let requests =
             |priority: Priority| pipeline(priority, priority.request_queue(), &request_retry, &fan_out);

@@ -168,7 +168,8 @@ fn gateway(settings: &ChannelSettings) -> Made {
     let mut config = GatewayConfig::post_json(url, "");
     config.body = own.body.clone();
     config.headers = own.header_lines().map_err(|why| ("request_headers", why))?;
-    config.answers = own.answers().map_err(|why| ("answers", why))?;
+    config.answers = settings.answers.clone().unwrap_or_default();
+    config.answer_code = settings.answer_code.clone();
     config.reference = own.reference.clone();
     config.auth = gateway_auth(settings)?;
     let method = own.method.as_deref().unwrap_or("POST");
@@ -212,6 +213,9 @@ fn webhook_config(settings: &ChannelSettings) -> Result<WebhookConfig, (&'static
         gateway: settings.url.clone(),
         reach: settings.allow_private.clone().unwrap_or_default(),
         secret: secret(&settings.secret).map_err(|why| ("secret", why))?,
+        svix_headers: settings.svix_headers.unwrap_or(usual.svix_headers),
+        answers: settings.answers.clone().unwrap_or_default(),
+        answer_code: settings.answer_code.clone(),
         connect_timeout: settings.connect_timeout.unwrap_or(usual.connect_timeout),
         timeout: settings.timeout.unwrap_or(usual.timeout),
         environment_proxies: settings.proxy.unwrap_or(usual.environment_proxies),
@@ -228,6 +232,8 @@ fn smtp(settings: &ChannelSettings) -> Made {
     config.hello = settings.hello.clone();
     set(&mut config.connect_timeout, settings.connect_timeout);
     set(&mut config.timeout, settings.timeout);
+    set(&mut config.end_timeout, settings.end_timeout);
+    config.answers = settings.answers.clone().unwrap_or_default();
     let reach = settings.allow_private.clone().unwrap_or_default();
     let proxies = settings.proxy.unwrap_or(true);
     config.attachments = settings.attachments.config(reach, proxies, settings.connect_timeout);

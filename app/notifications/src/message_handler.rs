@@ -2,6 +2,7 @@ mod asking;
 mod digesting;
 mod noting;
 mod restoring;
+mod suppressing;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,12 +10,13 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Invalid, Reason, Verdict,
     notification::{
-        DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::ProviderName,
+        AnswerClass, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent,
+        provider::ProviderName,
     },
 };
 use claimstream_ports::{
     BatchHandler, Handler, StoreError, Verdicts,
-    notification::{AttemptLog, DeliveryError, MessageRepository},
+    notification::{AttemptLog, MessageRepository, Suppressions},
 };
 use tracing::Instrument;
 use uuid::Uuid;
@@ -38,7 +40,8 @@ use super::{
 /// * A message without a record, which a server that took over without the last commits may lack, has its record restored first, so that
 ///   its request comes to an end.
 /// * A message that comes after its request's `expires_at` is noted as skipped, without a delivery.
-/// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried.
+/// * What the provider takes is noted as delivered; what it refuses for good is noted as failed and buried. An address that it refuses for good is
+///   suppressed, if there are [suppressions](Self::with_suppressions).
 /// * What fails for the time being comes again, no earlier than the provider asks for; when the last allowed
 ///   attempt fails or is cut off it is noted as failed, in step with its dead letter.
 /// * While its record cannot be read, the message is given back and no attempt is counted.
@@ -56,6 +59,7 @@ pub struct MessageHandler {
     attempt_log: Option<Arc<dyn AttemptLog>>,
     consents: Option<Consents>,
     digests: Option<Digests>,
+    suppressions: Option<Arc<dyn Suppressions>>,
 }
 
 impl MessageHandler {
@@ -71,7 +75,8 @@ impl MessageHandler {
         config: MessageConfig,
     ) -> Result<Self, Invalid> {
         config.check()?;
-        Ok(Self { messages, providers, config, attempt_log: None, consents: None, digests: None })
+        let (attempt_log, consents, digests, suppressions) = (None, None, None, None);
+        Ok(Self { messages, providers, config, attempt_log, consents, digests, suppressions })
     }
 
     /// Notes every attempt in this log, by one call for all that are noted together. With it, a message that a provider may
@@ -88,6 +93,12 @@ impl MessageHandler {
     /// The same handler, which delivers digests too; without this they are put off.
     pub fn with_digests(self, digests: Digests) -> Self {
         Self { digests: Some(digests), ..self }
+    }
+
+    /// The same handler, which suppresses an address that a provider refuses for good. A message whose address cannot be suppressed for the
+    /// time being is tried again.
+    pub fn with_suppressions(self, suppressions: Arc<dyn Suppressions>) -> Self {
+        Self { suppressions: Some(suppressions), ..self }
     }
 
     /// One attempt; what becomes of it is noted later, or its verdict is given at once.
@@ -202,7 +213,16 @@ impl MessageHandler {
         let calls = delivery.calls;
         let ending = match delivery.end {
             DeliveryEnd::Delivered(delivered) => Ending::Delivered(delivered),
-            DeliveryEnd::Failed(DeliveryError::Permanent { reason }) => Ending::Refused(Reason::new(reason)),
+            DeliveryEnd::Failed(refusal) if refusal.answer().class == AnswerClass::Permanent => {
+                let reason = Reason::new(&refusal);
+                if let Some(suppression) = refusal.suppresses()
+                    && let Err(error) = self.suppress(&attempt.message, suppression, &reason).await
+                {
+                    let reason = format_args!("{reason}; its address could not be suppressed: {error}");
+                    return self.put_off(attempt, calls, None, Reason::new(reason), verdicts);
+                }
+                Ending::Refused(reason)
+            }
             DeliveryEnd::Failed(passing) => {
                 let (after, reason) = (passing.retry_after(), Reason::new(&passing));
                 return self.put_off(attempt, calls, after, reason, verdicts);

@@ -31,7 +31,9 @@ mod submitted;
 mod template;
 
 pub use address_rule::{AddressKind, AddressRule, RefusedAddress};
-pub use answer::{Acceptance, Answer, AnswerClass};
+pub use answer::{
+    Acceptance, Answer, AnswerClass, AnswerRow, AnswerTable, Fault, Judgement, ProviderAnswer, SmtpStage,
+};
 pub use channel::Channel;
 pub use content::{Attachment, Content};
 pub use directory_entry::DirectoryEntry;

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use claimstream_domain::notification::{Acceptance, Answer, AnswerClass, NotificationMessage};
+use claimstream_domain::notification::{
+    Acceptance, Answer, AnswerClass, Judgement, NotificationMessage, consent::Suppression,
+};
 
 /// Hands a notification to the outside world.
 ///
@@ -35,6 +37,14 @@ pub enum DeliveryError {
         /// Why, without secrets.
         reason: String,
     },
+    /// It never will, and nothing must be sent to this address again.
+    #[error("{reason}")]
+    AddressRefused {
+        /// Why, without secrets.
+        reason: String,
+        /// Why the address is suppressed.
+        suppression: Suppression,
+    },
     /// It may later.
     #[error("{reason}")]
     Transient {
@@ -52,6 +62,8 @@ pub enum DeliveryError {
     Deferred {
         /// Why, without secrets.
         reason: String,
+        /// How long we were asked to wait.
+        retry_after: Option<Duration>,
     },
     /// It takes no more messages for a while. It has not taken this one.
     #[error("{reason}")]
@@ -70,7 +82,7 @@ pub enum DeliveryError {
         /// How long to wait at least.
         retry_after: Option<Duration>,
     },
-    /// It cannot be reached, or lets nobody in. It cannot have taken the message.
+    /// It cannot be reached, or takes nothing from us. It cannot have taken the message.
     #[error("{reason}")]
     ProviderDown {
         /// Why, without secrets.
@@ -91,7 +103,7 @@ impl DeliveryError {
 
     /// It may later, and others may now.
     pub fn deferred(reason: impl Into<String>) -> Self {
-        Self::Deferred { reason: reason.into() }
+        Self::Deferred { reason: reason.into(), retry_after: None }
     }
 
     /// No answer came to a message that had left: whether it was taken is unknown.
@@ -120,6 +132,24 @@ impl DeliveryError {
         }
     }
 
+    /// What a judgement of an answer means that is not a delivery.
+    pub fn judged(judgement: Judgement, reason: impl Into<String>, retry_after: Option<Duration>) -> Self {
+        let reason = reason.into();
+        match judgement {
+            Judgement::AddressRefused(suppression) => Self::AddressRefused { reason, suppression },
+            Judgement::RecipientDeferred => Self::Deferred { reason, retry_after },
+            _ => Self::of(judgement.answer(), reason, retry_after),
+        }
+    }
+
+    /// Why the address must not be written to again, if that is so.
+    pub fn suppresses(&self) -> Option<Suppression> {
+        match self {
+            Self::AddressRefused { suppression, .. } => Some(*suppression),
+            _ => None,
+        }
+    }
+
     /// Whether the provider was asked at all.
     pub fn was_asked(&self) -> bool {
         !matches!(self, Self::NotReady { .. })
@@ -128,7 +158,7 @@ impl DeliveryError {
     /// Its class, and whether the message may have been taken.
     pub fn answer(&self) -> Answer {
         match self {
-            Self::Permanent { .. } => Answer::REFUSED,
+            Self::Permanent { .. } | Self::AddressRefused { .. } => Answer::REFUSED,
             Self::Transient { acceptance: Acceptance::NotAccepted, .. }
             | Self::Deferred { .. }
             | Self::NotReady { .. } => Answer::LATER,
@@ -147,9 +177,10 @@ impl DeliveryError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Transient { retry_after, .. }
+            | Self::Deferred { retry_after, .. }
             | Self::Throttled { retry_after, .. }
             | Self::NotReady { retry_after, .. } => *retry_after,
-            Self::Permanent { .. } | Self::Deferred { .. } | Self::ProviderDown { .. } => None,
+            Self::Permanent { .. } | Self::AddressRefused { .. } | Self::ProviderDown { .. } => None,
         }
     }
 }

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use claimstream_domain::{
     Invalid,
-    notification::{Channel, Content, NotificationMessage},
+    notification::{AnswerTable, Channel, Content, NotificationMessage},
 };
 use reqwest::{Method, Url};
 use uuid::Uuid;
 
-use super::{Answers, GatewayAuth, templates::Templates};
+use super::{GatewayAuth, templates::Templates};
 use crate::timeouts;
 
 /// What a gateway is sent, and what its answers mean.
@@ -23,8 +23,10 @@ pub struct GatewayConfig {
     pub body: Option<String>,
     /// How the gateway knows who calls.
     pub auth: GatewayAuth,
-    /// What statuses mean.
-    pub answers: Answers,
+    /// What answers mean that mean something else than [usual](AnswerTable::gateway).
+    pub answers: AnswerTable,
+    /// Where a JSON answer says more than its status, as a JSON pointer (RFC 6901): what stands there is the detail of a row of `answers`.
+    pub answer_code: Option<String>,
     /// Where the provider's name for the delivery stands in a JSON answer, as a JSON pointer (RFC 6901).
     pub reference: Option<String>,
     /// How long a connection may take, 5 s by default.
@@ -44,7 +46,8 @@ impl GatewayConfig {
             headers: vec![("Content-Type".into(), "application/json".into())],
             body: Some(body.to_owned()),
             auth: GatewayAuth::None,
-            answers: Answers::default(),
+            answers: AnswerTable::default(),
+            answer_code: None,
             reference: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(15),
@@ -62,11 +65,11 @@ impl GatewayConfig {
     pub(super) fn checked(&self) -> Result<Templates, Invalid> {
         timeouts::check("gateway timeout", self.connect_timeout, self.timeout)?;
         self.auth.check()?;
-        if let Some(pointer) = self.reference.as_deref()
-            && !pointer.starts_with('/')
-        {
-            let why = format!("{pointer:?}; a JSON pointer begins with /, such as /messages/0/id");
-            return Err(Invalid::Malformed { what: "reference", why });
+        for (what, pointer) in [("reference", &self.reference), ("answer_code", &self.answer_code)] {
+            if let Some(pointer) = pointer.as_deref().filter(|pointer| !pointer.starts_with('/')) {
+                let why = format!("{pointer:?}; a JSON pointer begins with /, such as /messages/0/id");
+                return Err(Invalid::Malformed { what, why });
+            }
         }
         let templates = Templates::of(&self.url, &self.headers, self.body.as_deref())?;
         let sample = templates.render(&sample()).map_err(malformed)?;

@@ -1,4 +1,3 @@
-mod answers;
 mod auth;
 mod config;
 mod templates;
@@ -8,18 +7,18 @@ use std::fmt;
 use async_trait::async_trait;
 use claimstream_domain::{
     Invalid,
-    notification::{AnswerClass, NotificationMessage},
+    notification::{AnswerTable, Judgement, NotificationMessage},
 };
 use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError};
 use reqwest::{Request, Url};
+use serde_json::Value;
 
-pub use answers::Answers;
 pub use auth::GatewayAuth;
 pub use config::GatewayConfig;
 
 use self::templates::Templates;
 use crate::{
-    http::{HttpAnswer, HttpClient, failure, root},
+    http::{HttpClient, JudgedAnswer, root, text_at},
     webhook::refuse,
 };
 
@@ -36,7 +35,7 @@ use crate::{
 /// | a body whose content type is `application/x-www-form-urlencoded`, the URL | percent-encoded |
 /// | a header, any other body | itself; a header with a line break is refused |
 ///
-/// [`Answers`] says what a status means. The request bears `Idempotency-Key`, the message's id, unless the headers set it.
+/// [`AnswerTable::gateway`] says what a status means, unless a row of [`GatewayConfig::answers`] does. The request bears `Idempotency-Key`, the message's id, unless the headers set it.
 pub struct GatewayChannel {
     client: HttpClient,
     templates: Templates,
@@ -44,8 +43,8 @@ pub struct GatewayChannel {
 }
 
 impl GatewayChannel {
-    /// The longest answer that is read for its reference, in bytes.
-    pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
+    /// The longest answer that is read, in bytes.
+    pub const MAX_ANSWER_BYTES: usize = JudgedAnswer::MAX_BYTES;
 
     /// A provider with connections of its own; refuses what [`GatewayConfig::check`] refuses, and templates that fail for a
     /// message without content.
@@ -84,15 +83,8 @@ impl GatewayChannel {
     }
 
     /// The provider's own name for the delivery. An answer that cannot be read has none; the message is delivered all the same.
-    async fn reference(&self, answer: HttpAnswer) -> Option<String> {
-        let pointer = self.config.reference.as_deref()?;
-        let body = answer.read(Self::MAX_ANSWER_BYTES).await.ok()?;
-        let answer: serde_json::Value = serde_json::from_slice(&body).ok()?;
-        match answer.pointer(pointer)? {
-            serde_json::Value::String(text) => Some(text.clone()),
-            serde_json::Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        }
+    fn reference(&self, body: Option<&Value>) -> Option<String> {
+        text_at(body?, self.config.reference.as_deref()?)
     }
 }
 
@@ -104,11 +96,20 @@ impl ChannelProvider for GatewayChannel {
 
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let (host, request) = self.request(message)?;
-        let sent = self.client.send(&host, request).await?;
-        let answer = self.config.answers.of(sent.response.status().as_u16());
-        match answer.class {
-            AnswerClass::Delivered => Ok(Delivered { reference: self.reference(sent).await }),
-            _ => Err(failure(&host, &sent.response, answer)),
+        let answer = self.client.send(&host, request).await?;
+        let wants_body = self.config.reference.is_some();
+        let rows = &self.config.answers;
+        let judged = JudgedAnswer::of(
+            answer,
+            rows,
+            AnswerTable::gateway(),
+            self.config.answer_code.as_deref(),
+            wants_body,
+        )
+        .await;
+        match judged.judgement {
+            Judgement::Delivered => Ok(Delivered { reference: self.reference(judged.body.as_ref()) }),
+            _ => Err(judged.failure(&host)),
         }
     }
 }

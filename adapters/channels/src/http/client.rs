@@ -153,7 +153,7 @@ fn built(builder: ClientBuilder) -> Result<Client, Invalid> {
 
 #[cfg(feature = "tls")]
 fn encrypted(builder: ClientBuilder) -> Result<ClientBuilder, Invalid> {
-    Ok(builder.tls_backend_preconfigured(super::tls::client_config().map_err(|e| no_client(&e))?))
+    Ok(builder.tls_backend_preconfigured(crate::tls::client_config().map_err(|e| no_client(&e))?))
 }
 
 #[cfg(not(feature = "tls"))]

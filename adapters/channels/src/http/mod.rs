@@ -2,12 +2,16 @@
 
 mod answer;
 mod client;
+#[cfg(feature = "webhook")]
+mod judged_answer;
 mod limited_resolver;
 mod retry_after;
 mod root;
-#[cfg(feature = "tls")]
-mod tls;
 
 pub(crate) use answer::{HttpAnswer, Unread};
 pub(crate) use client::{HttpClient, failure};
+#[cfg(feature = "webhook")]
+pub(crate) use judged_answer::JudgedAnswer;
+#[cfg(feature = "gateway")]
+pub(crate) use judged_answer::text_at;
 pub(crate) use root::root;

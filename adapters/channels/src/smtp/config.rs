@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use claimstream_domain::Invalid;
+use claimstream_domain::{
+    Invalid,
+    notification::{AnswerTable, consent::respelled},
+};
 use lettre::message::Mailbox;
 
 use super::server::SmtpServer;
@@ -19,8 +22,14 @@ pub struct SmtpConfig {
     pub hello: Option<String>,
     /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
-    /// How long a delivery may take, 30 s by default. The files that go with it come before, within a time of their own.
+    /// How long a delivery may take until the mail itself is sent, 30 s by default. The files that go with it come before, within a time of
+    /// their own.
     pub timeout: Duration,
+    /// How long the mail itself and the answer to it may take, 9 minutes by default. RFC 5321, section 4.5.3.2.6, asks for 10, because a mail whose
+    /// answer is not waited for is sent again; a relay's handlers end after 10 unless set otherwise.
+    pub end_timeout: Duration,
+    /// What replies mean that mean something else than [usual](AnswerTable::smtp).
+    pub answers: AnswerTable,
     /// How the files that go with a mail are fetched.
     pub attachments: AttachmentConfig,
 }
@@ -44,6 +53,8 @@ impl SmtpConfig {
             hello: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(30),
+            end_timeout: Duration::from_secs(540),
+            answers: AnswerTable::default(),
             attachments: AttachmentConfig::default(),
         }
     }
@@ -52,6 +63,7 @@ impl SmtpConfig {
     /// encryption that this build cannot speak.
     pub fn check(&self) -> Result<(), Invalid> {
         timeouts::check("SMTP timeout", self.connect_timeout, self.timeout)?;
+        timeouts::check("SMTP end_timeout", self.end_timeout, self.end_timeout)?;
         self.server.check()?;
         self.attachments.check()?;
         if self.credentials.is_some() && self.server.exposes_passwords() {
@@ -68,6 +80,6 @@ impl SmtpConfig {
             what: "SMTP sender",
             why: format!("{e}; write it like Shop <no-reply@shop.example>"),
         };
-        self.from.parse().map_err(why)
+        respelled(&self.from).parse().map_err(why)
     }
 }

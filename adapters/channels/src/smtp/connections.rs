@@ -3,21 +3,18 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::Invalid;
+use claimstream_domain::{Invalid, notification::SmtpStage};
 use claimstream_ports::{Deadline, Timer};
 use claimstream_tokio::TokioTimer;
-#[cfg(feature = "tls")]
-use lettre::transport::smtp::client::TlsParameters;
 use lettre::transport::smtp::{
-    Error,
     authentication::{Credentials, DEFAULT_MECHANISMS},
     client::AsyncSmtpConnection,
     extension::ClientId,
 };
 
 #[cfg(feature = "tls")]
-use super::server::Security;
-use super::{config::SmtpConfig, server::SmtpServer};
+use super::encryption::Encryption;
+use super::{config::SmtpConfig, dialogue::Refusal, server::SmtpServer, session};
 /// Connections to one server, greeted, encrypted and logged in.
 ///
 /// A connection belongs to the delivery that took it, and comes back only after a mail that was accepted. One that is
@@ -29,7 +26,7 @@ pub(super) struct Connections {
     credentials: Option<Credentials>,
     connect_timeout: Duration,
     #[cfg(feature = "tls")]
-    tls: Option<TlsParameters>,
+    encryption: Option<Encryption>,
     pub(super) timer: Arc<dyn Timer>,
     /// Each since when it is idle, by the timer.
     idle: Mutex<Vec<(Duration, AsyncSmtpConnection)>>,
@@ -52,7 +49,7 @@ impl Connections {
                 .map(|c| Credentials::new(c.user.clone(), c.password.reveal().to_owned())),
             connect_timeout: config.connect_timeout,
             #[cfg(feature = "tls")]
-            tls: tls(&config.server)?,
+            encryption: Encryption::of(&config.server)?,
             timer: Arc::new(TokioTimer::new()),
             idle: Mutex::default(),
         })
@@ -78,10 +75,16 @@ impl Connections {
     }
 
     /// A new connection that is ready for a mail.
-    pub(super) async fn fresh(&self) -> Result<AsyncSmtpConnection, Error> {
-        let mut connection = self.open().await?;
+    pub(super) async fn fresh(&self) -> Result<AsyncSmtpConnection, Refusal> {
+        #[cfg(feature = "tls")]
+        let opening =
+            session::open(&self.server, &self.hello, self.connect_timeout, self.encryption.as_ref());
+        #[cfg(not(feature = "tls"))]
+        let opening = session::open(&self.server, &self.hello, self.connect_timeout);
+        let mut connection = opening.await?;
         if let Some(credentials) = &self.credentials {
-            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+            let login = connection.auth(DEFAULT_MECHANISMS, credentials).await;
+            login.map_err(|error| Refusal::of(SmtpStage::Login, &error))?;
         }
         Ok(connection)
     }
@@ -102,34 +105,5 @@ impl Connections {
 
     fn idle(&self) -> MutexGuard<'_, Vec<(Duration, AsyncSmtpConnection)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(feature = "tls")]
-    async fn open(&self) -> Result<AsyncSmtpConnection, Error> {
-        let from_the_start = self.tls.clone().filter(|_| self.server.security == Security::Tls);
-        let later = self.tls.clone().filter(|_| self.server.security == Security::StartTls);
-        let (server, timeout) = ((self.server.host.as_str(), self.server.port), Some(self.connect_timeout));
-        let mut connection =
-            AsyncSmtpConnection::connect_tokio1(server, timeout, &self.hello, from_the_start, None).await?;
-        if let Some(tls) = later {
-            connection.starttls(tls, &self.hello).await?;
-        }
-        Ok(connection)
-    }
-
-    #[cfg(not(feature = "tls"))]
-    async fn open(&self) -> Result<AsyncSmtpConnection, Error> {
-        let (server, timeout) = ((self.server.host.as_str(), self.server.port), Some(self.connect_timeout));
-        AsyncSmtpConnection::connect_tokio1(server, timeout, &self.hello, None, None).await
-    }
-}
-
-#[cfg(feature = "tls")]
-fn tls(server: &SmtpServer) -> Result<Option<TlsParameters>, Invalid> {
-    match server.security {
-        Security::Plain => Ok(None),
-        Security::StartTls | Security::Tls => TlsParameters::new(server.host.clone())
-            .map(Some)
-            .map_err(|e| Invalid::Contradiction(format!("{server} cannot be spoken to: {e}"))),
     }
 }

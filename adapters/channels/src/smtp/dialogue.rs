@@ -1,3 +1,6 @@
+use std::error::Error as _;
+
+use claimstream_domain::notification::SmtpStage;
 use lettre::{
     address::Envelope,
     transport::smtp::{
@@ -9,28 +12,42 @@ use lettre::{
     },
 };
 
-/// Why a mail was not taken, by how far its dialogue had come.
-pub(super) enum Refusal {
-    /// The other side, or nobody, answered before the mail itself was sent: it cannot have been accepted.
-    Offer(Error),
-    /// The same, of the recipient.
-    Recipient(Error),
-    /// The mail was sent, whole or in part.
-    Mail(Error),
-    /// It needs what the server does not know.
-    Unsupported(&'static str),
+/// Why a mail was not taken.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// How far its dialogue had come.
+    pub(super) stage: SmtpStage,
+    /// The code of the server's reply; none if it did not reply, or not in a way that can be read.
+    pub(super) code: Option<u16>,
+    /// The text of the reply, or what went wrong.
+    pub(super) text: String,
+    /// Whether the mail needs what the server does not know, and was not offered.
+    pub(super) is_unsupported: bool,
 }
 
 impl Refusal {
+    pub(super) fn of(stage: SmtpStage, error: &Error) -> Self {
+        let code = error.status().map(u16::from);
+        let text = match (code, error.source()) {
+            (Some(_), Some(text)) => text.to_string(),
+            _ => error.to_string(),
+        };
+        Self { stage, code, text, is_unsupported: false }
+    }
+
+    /// Nothing was answered that could be read.
+    pub(super) fn unanswered(stage: SmtpStage, text: impl Into<String>) -> Self {
+        Self { stage, code: None, text: text.into(), is_unsupported: false }
+    }
+
+    fn unsupported(text: &str) -> Self {
+        Self { is_unsupported: true, ..Self::unanswered(SmtpStage::Sender, text) }
+    }
+
     /// Whether the server wants no more on this connection, or the connection has broken, before anything of the mail was sent.
     pub(super) fn ends_connection(&self) -> bool {
         const CLOSING: u16 = 421;
-        match self {
-            Self::Offer(error) | Self::Recipient(error) => {
-                error.status().is_none_or(|code| u16::from(code) == CLOSING)
-            }
-            Self::Mail(_) | Self::Unsupported(_) => false,
-        }
+        self.stage != SmtpStage::End && !self.is_unsupported && self.code.is_none_or(|code| code == CLOSING)
     }
 }
 
@@ -45,28 +62,29 @@ pub(super) async fn offer(
     let mut addresses = envelope.from().into_iter().chain(envelope.to());
     if !addresses.all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
         if !knows(Extension::SmtpUtfEight) {
-            return Err(Refusal::Unsupported(
-                "an address is not ASCII, and the server does not know SMTPUTF8",
-            ));
+            let why = "an address is not ASCII, and the server does not know SMTPUTF8";
+            return Err(Refusal::unsupported(why));
         }
         parameters.push(MailParameter::SmtpUtfEight);
     }
     if !mail.is_ascii() {
         if !knows(Extension::EightBitMime) {
-            return Err(Refusal::Unsupported("the mail is not ASCII, and the server does not know 8BITMIME"));
+            let why = "the mail is not ASCII, and the server does not know 8BITMIME";
+            return Err(Refusal::unsupported(why));
         }
         parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
     }
+    let at = |stage| move |error: Error| Refusal::of(stage, &error);
     let sender = Mail::new(envelope.from().cloned(), parameters);
-    connection.command(sender).await.map_err(Refusal::Offer)?;
+    connection.command(sender).await.map_err(at(SmtpStage::Sender))?;
     for to in envelope.to() {
-        connection.command(Rcpt::new(to.clone(), vec![])).await.map_err(Refusal::Recipient)?;
+        connection.command(Rcpt::new(to.clone(), vec![])).await.map_err(at(SmtpStage::Recipient))?;
     }
-    connection.command(Data).await.map_err(Refusal::Offer)?;
+    connection.command(Data).await.map_err(at(SmtpStage::Data))?;
     Ok(())
 }
 
 /// Sends the mail that was offered.
 pub(super) async fn send(connection: &mut AsyncSmtpConnection, mail: &[u8]) -> Result<Response, Refusal> {
-    connection.message(mail).await.map_err(Refusal::Mail)
+    connection.message(mail).await.map_err(|error| Refusal::of(SmtpStage::End, &error))
 }

@@ -1,27 +1,29 @@
+mod ascii_replies;
 mod config;
 mod connections;
 mod dialogue;
+#[cfg(feature = "tls")]
+mod encryption;
 mod letter;
 mod line_ends;
 mod parts;
 mod server;
+mod session;
+#[cfg(feature = "tls")]
+mod starttls;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
     Invalid,
-    notification::{Answer, NotificationMessage},
+    notification::{AnswerTable, Judgement, NotificationMessage, ProviderAnswer, SmtpStage},
 };
 use claimstream_ports::{
     Deadline, Timer,
     notification::{ChannelProvider, Delivered, DeliveryError},
 };
-use lettre::{
-    Message,
-    message::Mailbox,
-    transport::smtp::{Error, client::AsyncSmtpConnection, response::Response},
-};
+use lettre::{Message, message::Mailbox, transport::smtp::client::AsyncSmtpConnection};
 
 use self::{
     connections::Connections,
@@ -41,11 +43,9 @@ pub use server::SmtpServer;
 /// |---|---|
 /// | the mail is accepted | delivered; the server's last line is the reference |
 /// | 421 or a broken connection on one that was kept, before the mail itself was sent | is offered again on a new one |
-/// | no connection, no session (greeting, TLS, login); 421, 530, 534, 535 or 538 at any command | the provider is down |
-/// | any other 4xx to the recipient | deferred: tried again, and it says nothing of the server |
-/// | any other 4xx; no answer in time or a broken connection before the mail itself was sent | transient: tried again |
-/// | no answer in time or a broken connection after that | transient, and whether the mail was accepted is unknown |
-/// | any other 5xx to the sender, the recipient or the mail; an address that is none | permanent: refused for good |
+/// | any other reply | by [`AnswerTable::smtp`], unless a row of [`SmtpConfig::answers`] says more |
+/// | no reply, no connection | by [`SmtpStage::unanswered`] |
+/// | an address that is none | permanent: refused for good |
 ///
 /// A file is fetched from its URL when the mail is sent, within the bounds of [`AttachmentConfig`](crate::AttachmentConfig). One that is refused or too
 /// long refuses the mail for good; while its server is out of reach the mail is tried again, and that says nothing against the SMTP server.
@@ -71,18 +71,24 @@ impl SmtpChannel {
         self
     }
 
-    async fn send(&self, mail: &Message) -> Result<Response, DeliveryError> {
+    async fn send(&self, mail: &Message) -> Result<Delivered, DeliveryError> {
         let deadline = &Deadline::after(self.config.timeout, &self.connections.timer);
         let bytes = mail.formatted();
         let mut connection = match self.offer_on_kept(mail, &bytes, deadline).await? {
             Some(kept) => kept,
             None => self.offer_on_fresh(mail, &bytes, deadline).await?,
         };
-        let sent = deadline.within(send(&mut connection, &bytes)).await;
-        let sent = sent.ok_or_else(|| DeliveryError::unknown(self.late("no answer from")))?;
-        let sent = sent.map_err(|refusal| self.judge(refusal, mail))?;
-        self.connections.keep(connection);
-        Ok(sent)
+        let end = Deadline::after(self.config.end_timeout, &self.connections.timer);
+        let sent = end.within(send(&mut connection, &bytes)).await;
+        let sent =
+            sent.unwrap_or_else(|| Err(self.late(SmtpStage::End, "no answer from", self.config.end_timeout)));
+        match sent {
+            Ok(reply) => {
+                self.connections.keep(connection);
+                Ok(Delivered { reference: reply.first_line().map(str::to_owned) })
+            }
+            Err(refusal) => self.judge(refusal, mail),
+        }
     }
 
     /// The kept connection on which the server takes the offer; none if there is none, or if the server is done with it. That says nothing of the
@@ -98,7 +104,7 @@ impl SmtpChannel {
         match self.offer(&mut kept, mail, bytes, deadline).await? {
             Ok(()) => Ok(Some(kept)),
             Err(refusal) if refusal.ends_connection() => Ok(None),
-            Err(refusal) => Err(self.judge(refusal, mail)),
+            Err(refusal) => Err(self.refuse(refusal, mail)),
         }
     }
 
@@ -109,10 +115,10 @@ impl SmtpChannel {
         deadline: &Deadline,
     ) -> Result<AsyncSmtpConnection, DeliveryError> {
         let session = deadline.within(self.connections.fresh()).await;
-        let session = session.ok_or_else(|| DeliveryError::down(self.late("no session with")))?;
-        let mut fresh = session.map_err(|e| DeliveryError::down(self.said(&e, mail)))?;
+        let late = || Err(self.late(SmtpStage::Session, "no session with", self.config.timeout));
+        let mut fresh = session.unwrap_or_else(late).map_err(|refusal| self.refuse(refusal, mail))?;
         let offered = self.offer(&mut fresh, mail, bytes, deadline).await?;
-        offered.map_err(|refusal| self.judge(refusal, mail)).map(|()| fresh)
+        offered.map_err(|refusal| self.refuse(refusal, mail)).map(|()| fresh)
     }
 
     async fn offer(
@@ -123,38 +129,46 @@ impl SmtpChannel {
         deadline: &Deadline,
     ) -> Result<Result<(), Refusal>, DeliveryError> {
         let offered = deadline.within(offer(connection, mail.envelope(), bytes)).await;
-        offered.ok_or_else(|| DeliveryError::transient(self.late("no answer from")))
+        let late = || self.late(SmtpStage::Sender, "no answer from", self.config.timeout);
+        offered.ok_or_else(|| self.refuse(late(), mail))
     }
 
-    fn late(&self, what: &str) -> String {
-        format!("{what} {} within {:?}", self.config.server, self.config.timeout)
+    fn late(&self, stage: SmtpStage, what: &str, timeout: Duration) -> Refusal {
+        Refusal::unanswered(stage, format!("{what} {} within {timeout:?}", self.config.server))
     }
 
-    fn judge(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
-        let reply = |error: &Error| error.status().map(|code| Answer::of_smtp_reply(code.into()));
-        match refusal {
-            Refusal::Recipient(e) if reply(&e) == Some(Answer::LATER) => {
-                DeliveryError::deferred(self.said(&e, mail))
+    /// What a refusal means. A row of the settings may take one behind the mail for a delivery.
+    fn judge(&self, refusal: Refusal, mail: &Message) -> Result<Delivered, DeliveryError> {
+        let text = without_recipients(&refusal.text, mail);
+        let judgement = match refusal.code {
+            _ if refusal.is_unsupported => Judgement::MessageRefused,
+            Some(code) => {
+                let reply = ProviderAnswer::of_smtp(refusal.stage, code, &text);
+                self.config.answers.judge_or(AnswerTable::smtp(), &reply)
             }
-            Refusal::Offer(e) | Refusal::Recipient(e) => {
-                DeliveryError::of(reply(&e).unwrap_or(Answer::LATER), self.said(&e, mail), None)
-            }
-            Refusal::Mail(e) => {
-                DeliveryError::of(reply(&e).unwrap_or(Answer::LOST), self.said(&e, mail), None)
-            }
-            Refusal::Unsupported(why) => DeliveryError::permanent(format!("{}: {why}", self.config.server)),
+            None => refusal.stage.unanswered(),
+        };
+        // A person reads it, so it names the server and leaves the addresses out.
+        let reason = match refusal.code {
+            Some(code) => format!("{}: {code} {text}", self.config.server),
+            None if text.contains(&self.config.server.to_string()) => text,
+            None => format!("{}: {text}", self.config.server),
+        };
+        match judgement {
+            Judgement::Delivered if refusal.stage == SmtpStage::End => Ok(Delivered::default()),
+            _ => Err(DeliveryError::judged(judgement, reason, None)),
         }
     }
 
-    /// What went wrong; a person reads it, so it names the server and leaves the addresses out.
-    fn said(&self, error: &Error, mail: &Message) -> String {
-        format!("{}: {}", self.config.server, without_recipients(error, mail))
+    fn refuse(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
+        let unknown = |_| DeliveryError::unknown(format!("no answer from {}", self.config.server));
+        self.judge(refusal, mail).map_or_else(|error| error, unknown)
     }
 }
 
 /// What a server said, without the envelope's addresses, which it may repeat in other letters.
-fn without_recipients(error: &Error, mail: &Message) -> String {
-    mail.envelope().to().iter().fold(error.to_string(), |text, to| without(&text, to.as_ref()))
+fn without_recipients(text: &str, mail: &Message) -> String {
+    mail.envelope().to().iter().fold(text.to_owned(), |text, to| without(&text, to.as_ref()))
 }
 
 fn without(text: &str, address: &str) -> String {
@@ -172,8 +186,7 @@ impl ChannelProvider for SmtpChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let files = self.attachments.fetch(&message.content.attachments).await?;
         let mail = letter(&self.from, message, &files)?;
-        let answer = self.send(&mail).await?;
-        Ok(Delivered { reference: answer.first_line().map(str::to_owned) })
+        self.send(&mail).await
     }
 }
 

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use claimstream_domain::{Invalid, notification::AddressRule};
+use claimstream_domain::{
+    Invalid,
+    notification::{AddressRule, AnswerTable},
+};
 
 use super::{endpoint::Endpoint, signature::Signer};
 use crate::{Secret, timeouts};
@@ -12,8 +15,16 @@ pub struct WebhookConfig {
     pub gateway: Option<Endpoint>,
     /// Which addresses the URLs of messages may lead to, public ones by default. The gateway may be anywhere.
     pub reach: AddressRule,
-    /// What messages are signed with; unsigned if there is none.
+    /// What messages are signed with; unsigned if there is none. Several lines are several secrets, the newest first: each signs while
+    /// receivers change to the new one.
     pub secret: Option<Secret>,
+    /// Whether `webhook-id`, `webhook-timestamp` and `webhook-signature` are sent once more under the names of Svix, `svix-id` and so on.
+    pub svix_headers: bool,
+    /// What answers mean that mean something else than usual: than [these](AnswerTable::webhook) for the gateway, and
+    /// [these](AnswerTable::own_webhook) for recipients' own URLs.
+    pub answers: AnswerTable,
+    /// Where a JSON answer says more than its status, as a JSON pointer (RFC 6901): what stands there is the detail of a row of `answers`.
+    pub answer_code: Option<String>,
     /// How long a connection may take, 5 s by default.
     pub connect_timeout: Duration,
     /// How long a delivery may take in all, 15 s by default.
@@ -42,6 +53,9 @@ impl Default for WebhookConfig {
             gateway: None,
             reach: AddressRule::default(),
             secret: None,
+            svix_headers: false,
+            answers: AnswerTable::default(),
+            answer_code: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(15),
             environment_proxies: true,

@@ -37,7 +37,13 @@ pub(crate) use self::poster::{Poster, refuse};
 /// | 429 | throttled: tried again, no earlier than `Retry-After` says |
 /// | other 5xx, no answer in time, a connection that broke | transient, and whether the message was accepted is unknown |
 /// | no connection, an unknown host | the provider is down, and the message was not accepted |
-/// | any other status, redirects among them; a URL that is none | permanent: refused for good |
+/// | 410 from a recipient's own URL | refused for good, and the URL is suppressed as bounced |
+/// | 410 from the gateway; a URL that is none | permanent: refused for good |
+/// | any other status of a recipient's own URL, redirects among them | deferred: tried again, and it says nothing of others |
+/// | 3xx, 401, 402, 403, 404, 405 or 407 of the gateway | our configuration's fault: tried again, and it counts against the gateway |
+/// | any other 4xx of the gateway | deferred |
+///
+/// Rows of [`WebhookConfig::answers`] come before these.
 ///
 /// A URL that a message bears leads to public addresses alone, unless [`WebhookConfig::reach`] opens more; that is judged by the
 /// address which is connected to. The gateway may be anywhere.
@@ -73,7 +79,7 @@ impl ChannelProvider for WebhookChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let to = self.endpoint(message)?;
         let body = serde_json::to_vec(message).map_err(|e| refuse(&e))?;
-        self.poster.post(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
+        self.poster.deliver(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
     }
 }
 

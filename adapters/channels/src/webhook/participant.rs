@@ -1,7 +1,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use claimstream_domain::{Invalid, Reason, tcc::BranchCall};
+use claimstream_domain::{Invalid, Reason, notification::Answer, tcc::BranchCall};
 use claimstream_ports::{
     notification::DeliveryError,
     tcc::{Participant, ParticipantError},
@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{config::WebhookConfig, endpoint::Endpoint, poster::Poster};
+use crate::http::failure;
 
 /// A participant of TCC transactions behind HTTP: it posts each call to one URL.
 ///
@@ -69,7 +70,11 @@ impl Participant for HttpParticipant {
         let traceparent = self.traceparent.as_ref().and_then(|current| current());
         let key = call.key.to_string();
         let posted = self.poster.post(&self.to, &key, traceparent.as_deref(), body).await;
-        posted.map(|_| ()).map_err(participant_error)
+        let answered = posted.map_err(participant_error)?.response;
+        match Answer::of_http_status(answered.status().as_u16()) {
+            Answer::DELIVERED => Ok(()),
+            answer => Err(participant_error(failure(&self.to, &answered, answer))),
+        }
     }
 }
 

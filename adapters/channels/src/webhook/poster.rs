@@ -3,17 +3,34 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use claimstream_domain::{Invalid, notification::Answer};
+use claimstream_domain::{
+    Invalid,
+    notification::{AnswerTable, Judgement},
+};
 use claimstream_ports::notification::{Delivered, DeliveryError};
-use reqwest::{Request, RequestBuilder, Response, header::CONTENT_TYPE};
+use reqwest::{
+    Request, RequestBuilder,
+    header::{CONTENT_TYPE, HeaderMap},
+};
 
 use super::{config::WebhookConfig, endpoint::Endpoint, signature::Signer};
-use crate::http::{HttpClient, failure, root};
+use crate::http::{HttpAnswer, HttpClient, JudgedAnswer, root};
 
-/// Posts JSON, signed and under an idempotency key, and says what the answer means.
+/// Posts JSON, signed and under an idempotency key.
 pub(crate) struct Poster {
     pub(super) client: HttpClient,
     signer: Option<Signer>,
+    /// Whether the headers of Svix are sent too.
+    svix: bool,
+    answers: AnswerSettings,
+}
+
+/// What answers mean to the posts of messages.
+struct AnswerSettings {
+    rows: AnswerTable,
+    code: Option<String>,
+    /// Whether each message goes to an endpoint of its recipient.
+    is_own: bool,
 }
 
 impl Poster {
@@ -25,7 +42,9 @@ impl Poster {
             Some(_) => HttpClient::new(connect, total, proxies)?,
             None => HttpClient::limited(&config.reach, connect, total, proxies)?,
         };
-        Ok(Self { client, signer: config.signer()? })
+        let (rows, code) = (config.answers.clone(), config.answer_code.clone());
+        let answers = AnswerSettings { rows, code, is_own: config.gateway.is_none() };
+        Ok(Self { client, signer: config.signer()?, svix: config.svix_headers, answers })
     }
 
     /// Posts `body` once, as a part of a trace if there is one.
@@ -35,11 +54,25 @@ impl Poster {
         key: &str,
         traceparent: Option<&str>,
         body: Vec<u8>,
+    ) -> Result<HttpAnswer, DeliveryError> {
+        self.client.send(to, self.request(to, key, traceparent, body)?).await
+    }
+
+    /// Posts a message, and says what the answer means.
+    pub(crate) async fn deliver(
+        &self,
+        to: &Endpoint,
+        key: &str,
+        traceparent: Option<&str>,
+        body: Vec<u8>,
     ) -> Result<Delivered, DeliveryError> {
-        let response = self.client.send(to, self.request(to, key, traceparent, body)?).await?.response;
-        match Answer::of_http_status(response.status().as_u16()) {
-            Answer::DELIVERED => Ok(Delivered { reference: reference(&response) }),
-            answer => Err(failure(to, &response, answer)),
+        let answer = self.post(to, key, traceparent, body).await?;
+        let AnswerSettings { rows, code, is_own } = &self.answers;
+        let usual = if *is_own { AnswerTable::own_webhook() } else { AnswerTable::webhook() };
+        let judged = JudgedAnswer::of(answer, rows, usual, code.as_deref(), false).await;
+        match judged.judgement {
+            Judgement::Delivered => Ok(Delivered { reference: reference(&judged.headers) }),
+            _ => Err(judged.failure(to)),
         }
     }
 
@@ -60,12 +93,22 @@ impl Poster {
     }
 
     fn sign(&self, request: RequestBuilder, id: &str, timestamp: u64, body: &[u8]) -> RequestBuilder {
-        let request = request.header("webhook-id", id).header("webhook-timestamp", timestamp.to_string());
+        let signatures = self
+            .signer
+            .as_ref()
+            .map(|signer| (signer.standard(id, timestamp, body), signer.sign(timestamp, body)));
+        let prefixes = ["webhook", "svix"].into_iter().filter(|prefix| *prefix == "webhook" || self.svix);
+        let request = prefixes.fold(request, |request, prefix| {
+            let request = request.header(format!("{prefix}-id"), id);
+            let request = request.header(format!("{prefix}-timestamp"), timestamp.to_string());
+            match &signatures {
+                Some((standard, _)) => request.header(format!("{prefix}-signature"), standard),
+                None => request,
+            }
+        });
         let request = request.header("x-claimstream-timestamp", timestamp.to_string());
-        match &self.signer {
-            Some(signer) => request
-                .header("webhook-signature", signer.standard(id, timestamp, body))
-                .header("x-claimstream-signature", signer.sign(timestamp, body)),
+        match signatures {
+            Some((_, own)) => request.header("x-claimstream-signature", own),
             None => request,
         }
     }
@@ -76,7 +119,7 @@ pub(crate) fn refuse(why: &dyn fmt::Display) -> DeliveryError {
     DeliveryError::permanent(format!("the message cannot be posted: {why}"))
 }
 
-fn reference(response: &Response) -> Option<String> {
-    let id = response.headers().get("x-request-id")?.to_str().ok()?.trim();
+fn reference(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get("x-request-id")?.to_str().ok()?.trim();
     (!id.is_empty()).then(|| id.to_owned())
 }

@@ -17,6 +17,8 @@ use tokio::{
 pub(crate) enum Reply {
     /// Answers with this line.
     Line(&'static str),
+    /// Answers with these bytes and an end of the line, and goes on.
+    Bytes(&'static [u8]),
     /// Answers with this line where the connection has had so many of these commands.
     Behind(u32, &'static str),
     /// Says nothing and keeps the connection open.
@@ -154,6 +156,7 @@ impl Dialogue {
     async fn reply(&mut self, command: &str, usual: &'static str) -> io::Result<()> {
         match self.script.get(command).copied().unwrap_or(Reply::Line(usual)) {
             Reply::Line(line) => self.stream.write_all(format!("{line}\r\n").as_bytes()).await,
+            Reply::Bytes(bytes) => self.stream.write_all(&[bytes, b"\r\n"].concat()).await,
             Reply::Behind(most, line) => {
                 self.counted += 1;
                 let line = if self.counted > most { line } else { usual };

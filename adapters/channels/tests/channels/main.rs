@@ -2,11 +2,16 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 #[cfg(all(feature = "smtp", feature = "webhook"))]
 mod attachments;
 #[cfg(test)]
 #[cfg(all(feature = "smtp", feature = "webhook"))]
 mod directory;
+#[cfg(test)]
+#[cfg(all(feature = "gateway", feature = "smtp"))]
+mod faults;
 #[cfg(test)]
 #[cfg(feature = "gateway")]
 mod gateway_files;

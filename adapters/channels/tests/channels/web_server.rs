@@ -18,10 +18,10 @@ pub(crate) enum Answer {
     /// Answers with a status line's code and header lines.
     Status(u16, &'static [&'static str]),
     /// Answers 200 with header lines and a body.
-    #[cfg(feature = "smtp")]
     Body(&'static [&'static str], Vec<u8>),
+    /// Answers with a status and a body.
+    Refusal(u16, &'static str),
     /// Writes these bytes, whatever they are, and closes the connection.
-    #[cfg(feature = "smtp")]
     Raw(Vec<u8>),
     /// Says nothing and keeps the connection open.
     Silence,
@@ -114,7 +114,6 @@ async fn serve(
                     format!("HTTP/1.1 {code} X\r\ncontent-length: 0\r\nconnection: close\r\n{headers}\r\n");
                 let _ = stream.write_all(head.as_bytes()).await;
             }
-            #[cfg(feature = "smtp")]
             Answer::Body(headers, body) => {
                 let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
                 let length = body.len();
@@ -123,7 +122,12 @@ async fn serve(
                 );
                 let _ = stream.write_all(&[head.into_bytes(), body].concat()).await;
             }
-            #[cfg(feature = "smtp")]
+            Answer::Refusal(code, body) => {
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 {code} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+                let _ = stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).await;
+            }
             Answer::Raw(bytes) => {
                 let _ = stream.write_all(&bytes).await;
             }

@@ -107,10 +107,12 @@ impl Default for Channels {
             provider: Some(ProviderChoice::None),
             show_addresses: Some(false),
             show_content: Some(false),
+            svix_headers: Some(false),
             proxy: Some(true),
             allow_private: Some(AddressRule::Public),
             attachments: AttachmentSettings::usual(),
             connect_timeout: Some(Duration::from_secs(5)),
+            end_timeout: Some(Duration::from_secs(540)),
             select: Some(Selection::InOrder),
             after_unknown: Some(AfterUnknown::RetrySame),
             ..ChannelSettings::default()

@@ -2,7 +2,7 @@ use std::{path::PathBuf, time::Duration};
 
 use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::notification::{
-    AddressRule, Channel,
+    AddressRule, AnswerTable, Channel,
     provider::{AfterUnknown, BreakerPolicy, Rate, Selection},
 };
 use claimstream_notifications::ProviderLimits;
@@ -32,8 +32,10 @@ pub struct ChannelSettings {
     pub url: Option<Endpoint>,
     /// Which private networks recipients' own URLs, and those of attachments, may lead into; none by default.
     pub allow_private: Option<AddressRule>,
-    /// What `webhook` signs messages with; they are unsigned without it.
+    /// What `webhook` signs messages with, a line for each secret; they are unsigned without it.
     pub secret: SecretSource,
+    /// Whether `webhook` signs under the names of Svix as well; not by default.
+    pub svix_headers: Option<bool>,
     /// Whether `webhook` uses the proxies that the environment names; by default it does.
     pub proxy: Option<bool>,
     /// The server that `smtp` sends mails through.
@@ -48,8 +50,14 @@ pub struct ChannelSettings {
     pub hello: Option<String>,
     /// How long a connection may take; 5 s by default.
     pub connect_timeout: Option<Duration>,
-    /// How long a delivery may take in all; 30 s for `smtp` and 15 s for all others by default.
+    /// How long a delivery may take in all; 15 s by default. For `smtp` until the mail itself is sent, 30 s by default.
     pub timeout: Option<Duration>,
+    /// How long the mail itself and its answer may take; 9 minutes by default.
+    pub end_timeout: Option<Duration>,
+    /// Answers that mean something else than usual, such as `409=delivered, rcpt 550:5.1.1=permanent`.
+    pub answers: Option<AnswerTable>,
+    /// The JSON pointer to what a body says more than its status.
+    pub answer_code: Option<String>,
     /// Within which bounds `smtp` fetches the files of a mail.
     pub attachments: AttachmentSettings,
     /// What `gateway` sends.
@@ -131,6 +139,7 @@ impl ChannelSettings {
             url: own.url.or(other.url),
             allow_private: own.allow_private.or(other.allow_private),
             secret: source(&self.secret, &other.secret),
+            svix_headers: own.svix_headers.or(other.svix_headers),
             proxy: own.proxy.or(other.proxy),
             server: own.server.or(other.server),
             from: own.from.or(other.from),
@@ -139,6 +148,9 @@ impl ChannelSettings {
             hello: own.hello.or(other.hello),
             connect_timeout: own.connect_timeout.or(other.connect_timeout),
             timeout: own.timeout.or(other.timeout),
+            end_timeout: own.end_timeout.or(other.end_timeout),
+            answers: own.answers.or(other.answers),
+            answer_code: own.answer_code.or(other.answer_code),
             attachments: own.attachments.over(other.attachments),
             gateway: own.gateway.over(other.gateway),
             // A channel that names its own provider does not take over the list of all others.
@@ -182,6 +194,7 @@ impl ChannelSettings {
         visit(&key("url"), &mut self.url);
         visit(&key("allow_private"), &mut self.allow_private);
         self.secret.each(&key("secret"), visit);
+        visit(&key("svix_headers"), &mut self.svix_headers);
         visit(&key("proxy"), &mut self.proxy);
         visit(&key("server"), &mut self.server);
         visit(&key("from"), &mut self.from);
@@ -190,6 +203,9 @@ impl ChannelSettings {
         visit(&key("hello"), &mut self.hello);
         visit(&key("connect_timeout"), &mut self.connect_timeout);
         visit(&key("timeout"), &mut self.timeout);
+        visit(&key("end_timeout"), &mut self.end_timeout);
+        visit(&key("answers"), &mut self.answers);
+        visit(&key("answer_code"), &mut self.answer_code);
         self.attachments.each(section, visit);
         self.gateway.each(section, visit);
         visit(&key("rate"), &mut self.rate);

@@ -1,9 +1,6 @@
-use claimstream_channels::Answers;
-use claimstream_domain::notification::AnswerClass;
-
 use super::setting::{Setting, Written, quoted, word};
 
-/// What the provider `gateway` sends, and what its answers mean.
+/// What the provider `gateway` sends.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GatewaySettings {
     /// The method; POST by default.
@@ -18,8 +15,6 @@ pub struct GatewaySettings {
     pub auth: Option<AuthChoice>,
     /// The header that bears the secret if `auth` says so.
     pub auth_header: Option<String>,
-    /// Statuses that mean something else than usual, such as `409=delivered, 402=provider_down`.
-    pub answers: Option<String>,
     /// The JSON pointer to the provider's name for a delivery.
     pub reference: Option<String>,
 }
@@ -44,7 +39,6 @@ impl GatewaySettings {
             body: self.body.or(other.body),
             auth: self.auth.or(other.auth),
             auth_header: self.auth_header.or(other.auth_header),
-            answers: self.answers.or(other.answers),
             reference: self.reference.or(other.reference),
         }
     }
@@ -57,7 +51,6 @@ impl GatewaySettings {
         visit(&key("request_body"), &mut self.body);
         visit(&key("auth"), &mut self.auth);
         visit(&key("auth_header"), &mut self.auth_header);
-        visit(&key("answers"), &mut self.answers);
         visit(&key("reference"), &mut self.reference);
     }
 
@@ -69,8 +62,7 @@ impl GatewaySettings {
         if self.auth == Some(AuthChoice::Header) && self.auth_header.is_none() {
             return Some(("auth_header", "auth = \"header\" needs the name of the header".into()));
         }
-        let headers = self.header_lines().err().map(|why| ("request_headers", why));
-        headers.or_else(|| self.answers().err().map(|why| ("answers", why)))
+        self.header_lines().err().map(|why| ("request_headers", why))
     }
 
     /// The headers and the templates of their values. Without a content type the body is JSON, and escaped as such.
@@ -91,25 +83,6 @@ impl GatewaySettings {
             headers.push(("Content-Type".into(), "application/json".into()));
         }
         Ok(headers)
-    }
-
-    /// What statuses mean.
-    pub(crate) fn answers(&self) -> Result<Answers, String> {
-        const CLASSES: [(&str, AnswerClass); 5] = [
-            ("delivered", AnswerClass::Delivered),
-            ("permanent", AnswerClass::Permanent),
-            ("transient", AnswerClass::Transient),
-            ("throttled", AnswerClass::Throttled),
-            ("provider_down", AnswerClass::ProviderDown),
-        ];
-        let text = self.answers.as_deref().unwrap_or_default();
-        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
-        pairs.into_iter().try_fold(Answers::default(), |answers, pair| {
-            let wrong = || format!("{pair:?} is not like 409=delivered");
-            let (status, class) = pair.split_once('=').ok_or_else(wrong)?;
-            let status = status.trim().parse().map_err(|_| wrong())?;
-            answers.with(status, word(class, &CLASSES)?).map_err(|e| e.to_string())
-        })
     }
 }
 
@@ -144,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_and_no_status_is_refused_with_the_right_form() {
+    fn what_is_no_header_is_refused_with_the_right_form() {
         let url = Some("https://api.example.com".to_owned());
         let why = |settings: GatewaySettings| settings.contradiction().map(|(key, _)| key);
         let with = || GatewaySettings { url: url.clone(), ..GatewaySettings::default() };
@@ -154,10 +127,6 @@ mod tests {
             why(GatewaySettings { headers: Some("nothing".into()), ..with() }),
             Some("request_headers")
         );
-        assert_eq!(why(GatewaySettings { answers: Some("409".into()), ..with() }), Some("answers"));
-        assert_eq!(why(GatewaySettings { answers: Some("409=fine".into()), ..with() }), Some("answers"));
         assert_eq!(why(GatewaySettings { auth: Some(AuthChoice::Header), ..with() }), Some("auth_header"));
-        let good = GatewaySettings { answers: Some("409=delivered, 402=provider_down".into()), ..with() };
-        assert_eq!(why(good), None);
     }
 }

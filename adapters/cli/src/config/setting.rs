@@ -4,7 +4,7 @@ use claimstream_channels::{Endpoint, SmtpServer};
 use claimstream_domain::{
     ByteBudget, Jitter, Lease, QueueName, Retention, ShardCount,
     notification::{
-        AddressRule,
+        AddressRule, AnswerTable,
         provider::{AfterUnknown, Rate, Selection},
     },
 };
@@ -73,6 +73,16 @@ impl Written for bool {
 
     fn write(&self) -> String {
         self.to_string()
+    }
+}
+
+impl Written for AnswerTable {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
+    }
+
+    fn write(&self) -> String {
+        quoted(&self.to_string())
     }
 }
 

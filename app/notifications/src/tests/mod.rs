@@ -11,6 +11,7 @@ mod ports;
 mod request_failures;
 mod requests;
 mod restoring;
+mod suppressing;
 mod world;
 
 pub(super) use finish::{finish, step};

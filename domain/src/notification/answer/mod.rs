@@ -1,10 +1,19 @@
+mod condition;
+mod judgement;
+mod row;
+mod stage;
+mod table;
+
 use std::{fmt, str::FromStr};
 
 use crate::Invalid;
 
-/// What a provider's answer to a message means: what can be done next, and whether it has the message.
-///
-/// This is the one place that classifies answers; the adapters only say what they have heard.
+pub use judgement::{Fault, Judgement};
+pub use row::AnswerRow;
+pub use stage::SmtpStage;
+pub use table::{AnswerTable, ProviderAnswer};
+
+/// What is recorded of a provider's answer to a message: its class, and whether the provider has the message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     /// What can be done next.
@@ -24,7 +33,7 @@ pub enum AnswerClass {
     Transient,
     /// The provider takes no more messages for a while; it is in order.
     Throttled,
-    /// The provider cannot be reached, or lets nobody in.
+    /// The provider cannot be reached, or takes nothing from us.
     ProviderDown,
 }
 
@@ -57,7 +66,7 @@ impl Answer {
         Self { class, acceptance }
     }
 
-    /// What the status of an HTTP answer means (RFC 9110, section 15; RFC 6585).
+    /// What the status of an HTTP answer means where no [`AnswerTable`] says more (RFC 9110, section 15; RFC 6585).
     ///
     /// | status | class | acceptance |
     /// |---|---|---|
@@ -72,26 +81,6 @@ impl Answer {
             408 | 425 | 503 => Self::LATER,
             429 => Self::THROTTLED,
             500..=599 => Self::LOST,
-            _ => Self::REFUSED,
-        }
-    }
-
-    /// What an SMTP reply to a mail, its sender or its recipient means (RFC 5321, section 4.2.1; RFC 4954, section 6).
-    ///
-    /// | reply | class |
-    /// |---|---|
-    /// | 2xx | delivered |
-    /// | 421: the server closes the session | provider down |
-    /// | other 4xx | transient |
-    /// | 530, 534, 535, 538: another login is wanted, whatever the mail | provider down |
-    /// | other 5xx | permanent |
-    ///
-    /// A reply that refuses says surely that the mail was not accepted.
-    pub const fn of_smtp_reply(code: u16) -> Self {
-        match code {
-            200..=299 => Self::DELIVERED,
-            421 | 530 | 534 | 535 | 538 => Self::NO_SESSION,
-            400..=499 => Self::LATER,
             _ => Self::REFUSED,
         }
     }
@@ -189,25 +178,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_reply_that_wants_another_login_speaks_of_the_provider_and_not_of_the_mail() {
-        for code in [421, 530, 534, 535, 538] {
-            assert_eq!(Answer::of_smtp_reply(code), Answer::NO_SESSION, "{code}");
-        }
-        assert_eq!(Answer::of_smtp_reply(250), Answer::DELIVERED);
-        assert_eq!(Answer::of_smtp_reply(451), Answer::LATER);
-        assert_eq!(Answer::of_smtp_reply(550), Answer::REFUSED);
-    }
-
     proptest! {
         #[test]
         fn only_a_delivery_is_accepted_and_only_a_passing_failure_is_in_doubt(code in any::<u16>()) {
-            for answer in [Answer::of_http_status(code), Answer::of_smtp_reply(code)] {
-                let is_delivered = answer.class == AnswerClass::Delivered;
-                prop_assert_eq!(is_delivered, answer.acceptance == Acceptance::Accepted);
-                if answer.acceptance == Acceptance::Unknown {
-                    prop_assert_eq!(answer.class, AnswerClass::Transient);
-                }
+            let answer = Answer::of_http_status(code);
+            let is_delivered = answer.class == AnswerClass::Delivered;
+            prop_assert_eq!(is_delivered, answer.acceptance == Acceptance::Accepted);
+            if answer.acceptance == Acceptance::Unknown {
+                prop_assert_eq!(answer.class, AnswerClass::Transient);
             }
         }
     }
