@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy};
+use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy, notification::provider::Doubt};
 
 /// What a handler says about the message it was given.
 ///
@@ -67,6 +67,16 @@ impl Verdict {
     pub fn bury(why: impl std::fmt::Display) -> Self {
         Self::Bury { reason: Reason::new(why) }
     }
+
+    /// The verdict with a reason, if it has one, that says this doubt as well.
+    pub fn keeping(self, doubt: &Doubt) -> Self {
+        match self {
+            Self::Nack { after, reason } => Self::Nack { after, reason: doubt.mark(reason) },
+            Self::Postpone { after, reason } => Self::Postpone { after, reason: doubt.mark(reason) },
+            Self::Bury { reason } => Self::Bury { reason: doubt.mark(reason) },
+            other @ (Self::Ack { .. } | Self::Release) => other,
+        }
+    }
 }
 
 /// The one place that turns a verdict into the message's next state.
@@ -110,6 +120,19 @@ mod tests {
         let verdict = Verdict::Nack { after: Some(after), reason: Reason::new("busy") };
         let expected = Disposition::Retry { after, reason: Reason::new("busy") };
         assert_eq!(decide(verdict, 1, &RetryPolicy::default(), 9), expected);
+    }
+
+    #[test]
+    fn every_reason_keeps_a_doubt_and_what_has_none_stays_as_it_is() {
+        let doubt = Doubt::of(["one".parse().expect("a name")]);
+        let (after, kept) = (Duration::ZERO, doubt.mark(Reason::new("x")));
+        assert_eq!(Verdict::nack("x").keeping(&doubt), Verdict::Nack { after: None, reason: kept.clone() });
+        assert_eq!(Verdict::bury("x").keeping(&doubt), Verdict::Bury { reason: kept.clone() });
+        let postponed = Verdict::Postpone { after, reason: Reason::new("x") };
+        assert_eq!(postponed.keeping(&doubt), Verdict::Postpone { after, reason: kept });
+        for other in [Verdict::ack(), Verdict::Release] {
+            assert_eq!(other.clone().keeping(&doubt), other);
+        }
     }
 
     #[test]

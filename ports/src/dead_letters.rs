@@ -28,7 +28,8 @@ pub trait DeadLetters: Send + Sync {
     /// Why dead letters that match were given up, from the newest `most` of them.
     async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError>;
 
-    /// Puts the dead letters that match back into their queues and answers how many there were.
+    /// Puts the dead letters that match back into their queues and answers how many there were. A reason that
+    /// [is kept](claimstream_domain::notification::provider::Doubt::kept) is that of the attempt before the next one.
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
 
     /// Deletes the dead letters that match, for good, and answers how many there were.

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Timestamp,
     notification::{
-        Acceptance, DeliveryReceipt,
+        DeliveryReceipt,
         provider::{Grant, ProviderName, Rate},
     },
 };
@@ -33,21 +33,6 @@ impl AttemptLog for MemoryStore {
             }
         }
         Ok(())
-    }
-
-    async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError> {
-        let tables = self.database.tables();
-        let of = |id: &Uuid| {
-            let mut doubted = Vec::new();
-            for AttemptRow { attempt, .. } in &tables.notifications.attempts {
-                let is_in_doubt = attempt.answer.acceptance == Acceptance::Unknown;
-                if attempt.message == *id && is_in_doubt && !doubted.contains(&attempt.provider) {
-                    doubted.push(attempt.provider.clone());
-                }
-            }
-            doubted
-        };
-        Ok(messages.iter().map(of).collect())
     }
 
     async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError> {

@@ -8,7 +8,7 @@ use claimstream_domain::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, FanOutStep, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
+        Cancelled, DeliveryState, FanOutStep, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
         NotificationReports, RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository,
         StepNoted, restoring,
     },
@@ -63,6 +63,11 @@ impl MessageRepository for MemoryStore {
         Ok(ids.iter().map(|id| messages.get(id).map(|message| message.status)).collect())
     }
 
+    async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
+        let tables = self.database.tables();
+        Ok(ids.iter().map(|id| tables.notifications.delivery_state(*id)).collect())
+    }
+
     async fn since_1970(&self) -> Result<Duration, StoreError> {
         Ok(Duration::from_micros(self.database.now().as_micros().max(0).unsigned_abs()))
     }
@@ -90,14 +95,8 @@ impl MessageRepository for MemoryStore {
         Ok(stand)
     }
 
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
-        let mut tables = self.database.tables();
-        if let Some(message) = tables.notifications.messages.get_mut(&id)
-            && message.status == DeliveryStatus::Failed
-        {
-            (message.status, message.reason) = (DeliveryStatus::Pending, None);
-        }
-        Ok(())
+    async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
+        Ok(self.database.tables().notifications.reopen(id))
     }
 }
 

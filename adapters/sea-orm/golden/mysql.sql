@@ -1,9 +1,6 @@
 -- attempts/forget
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
--- attempts/in_doubt
-SELECT message_id, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance = 'UNKNOWN';
-
 -- attempts/note
 INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason, :reference) ON DUPLICATE KEY UPDATE number = number;
 
@@ -110,7 +107,7 @@ UPDATE claimstream_dead SET id = :fresh WHERE id = :id;
 UPDATE claimstream_message SET first_at   = COALESCE(first_at, created_at), created_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
 
 -- dead_letters/revive_queue
-INSERT INTO claimstream_queue (queue, shard, available_at, id) SELECT queue, shard, UTC_TIMESTAMP(6), id FROM claimstream_dead WHERE id IN (:ids);
+INSERT INTO claimstream_queue (queue, shard, available_at, id, last_error) SELECT queue, shard, UTC_TIMESTAMP(6), id, CASE WHEN reason LIKE 'may have been accepted by %; %' THEN reason END FROM claimstream_dead WHERE id IN (:ids);
 
 -- digests/close
 DELETE FROM claimstream_digest WHERE digest_key IN (:keys) AND digest_id IN (:ids);
@@ -344,7 +341,10 @@ SELECT id, request_id, channel, recipient, status, reason, reference FROM claims
 INSERT INTO claimstream_notification_message (id, request_id, channel, recipient, status, reason, created_at, changed_at) VALUES (:id, :request_id, :channel, :recipient, :status, :reason, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6));
 
 -- notifications/message_reopen
-UPDATE claimstream_notification_message SET status = 'PENDING', reason = NULL, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+UPDATE claimstream_notification_message SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id = :id AND status = 'FAILED';
+
+-- notifications/message_state
+SELECT id, status, NULL AS provider FROM claimstream_notification_message WHERE id IN (:ids) UNION ALL SELECT message_id AS id, NULL AS status, provider FROM claimstream_notification_attempt WHERE message_id IN (:ids) AND acceptance <> 'NOT_ACCEPTED';
 
 -- notifications/message_status
 SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
@@ -393,6 +393,9 @@ SELECT id, status, reason FROM claimstream_notification_request WHERE id IN (:id
 
 -- notifications/request_move
 UPDATE claimstream_notification_request SET status = :status, reason = :reason, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids);
+
+-- notifications/request_of_message
+SELECT status FROM claimstream_notification_request WHERE id = (SELECT m.request_id FROM claimstream_notification_message m WHERE m.id = :id) FOR UPDATE;
 
 -- notifications/request_read
 SELECT id, request, status FROM claimstream_notification_request WHERE id IN (:ids);

@@ -10,8 +10,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, Invalid, Reason, Verdict,
     notification::{
-        AnswerClass, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent,
-        provider::ProviderName,
+        AnswerClass, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::Doubt,
     },
 };
 use claimstream_ports::{
@@ -28,7 +27,6 @@ use super::{
     digests::Digests,
     groups::Groups,
     outcome::{Attempt, Ending, Outcome},
-    reading::read_each,
     routing::{Call, DeliveryEnd},
 };
 
@@ -36,7 +34,8 @@ use super::{
 ///
 /// * A message whose record is delivered, skipped or taken back is acked without a delivery.
 /// * One whose record has failed is in the queue because it was revived, or because it was refused and its burial was lost.
-///   It is delivered again while attempts are left, and goes to the dead letters after that.
+///   It is delivered again while attempts are left, and goes to the dead letters after that. If its request was cancelled it ends as
+///   cancelled.
 /// * A message without a record, which a server that took over without the last commits may lack, has its record restored first, so that
 ///   its request comes to an end.
 /// * A message that comes after its request's `expires_at` is noted as skipped, without a delivery.
@@ -79,8 +78,8 @@ impl MessageHandler {
         Ok(Self { messages, providers, config, attempt_log, consents, digests, suppressions })
     }
 
-    /// Notes every attempt in this log, by one call for all that are noted together. With it, a message that a provider may
-    /// have accepted stays with that provider at later attempts, also in other processes.
+    /// Notes every attempt in this log, by one call for all that are noted together. A message that a provider may have accepted stays
+    /// with that provider at later attempts, also in other processes; without the log only reasons say so.
     pub fn with_attempt_log(self, log: Arc<dyn AttemptLog>) -> Self {
         Self { attempt_log: Some(log), ..self }
     }
@@ -106,15 +105,11 @@ impl MessageHandler {
         &self,
         attempt: Attempt<'a>,
         status: Result<Option<DeliveryStatus>, StoreError>,
-        in_doubt: &[ProviderName],
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
         let (message_id, is_over) =
             (attempt.message.id, attempt.claimed.attempt > self.config.retry.max_attempts);
         match status {
-            Ok(Some(DeliveryStatus::Pending)) if attempt.have_failed() && !is_over => {
-                self.take_up(attempt, in_doubt, verdicts).await
-            }
             Ok(None | Some(DeliveryStatus::Pending)) if attempt.is_expired => {
                 Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
             }
@@ -122,9 +117,7 @@ impl MessageHandler {
                 let ending = Ending::GivenUp(unended(attempt.claimed));
                 Some(Outcome { attempt, ending, calls: Vec::new() })
             }
-            Ok(None | Some(DeliveryStatus::Pending)) => {
-                self.deliver_with_consent(attempt, in_doubt, verdicts).await
-            }
+            Ok(None | Some(DeliveryStatus::Pending)) => self.deliver_with_consent(attempt, verdicts).await,
             Ok(Some(
                 status @ (DeliveryStatus::Delivered | DeliveryStatus::Skipped | DeliveryStatus::Cancelled),
             )) => {
@@ -138,25 +131,24 @@ impl MessageHandler {
                 verdicts.give(attempt.index, Verdict::bury(why));
                 None
             }
-            Ok(Some(DeliveryStatus::Failed)) => self.take_up(attempt, in_doubt, verdicts).await,
+            Ok(Some(DeliveryStatus::Failed)) => self.take_up(attempt, verdicts).await,
             Err(error) => self.put_off(attempt, Vec::new(), None, Reason::new(error), verdicts),
         }
     }
 
-    /// Delivers a message that was given up and is in the queue again, unless it comes too late: however often a process died over
-    /// it since its revival, nobody has tried it.
-    async fn take_up<'a>(
-        &self,
-        attempt: Attempt<'a>,
-        in_doubt: &[ProviderName],
-        verdicts: &dyn Verdicts,
-    ) -> Option<Outcome<'a>> {
+    /// Delivers a message that was given up and is in the queue again, unless it comes too late or its request was cancelled: however
+    /// often a process died over it since its revival, no attempt was made.
+    async fn take_up<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
         tracing::debug!(message_id = %attempt.message.id, "notification.message.taken_up");
-        match self.reopen(&attempt).await {
-            Ok(()) if attempt.is_expired => {
+        match self.reopen(attempt.message.id).await {
+            Ok(DeliveryStatus::Cancelled) => {
+                verdicts.give(attempt.index, Verdict::ack());
+                None
+            }
+            Ok(_) if attempt.is_expired => {
                 Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
             }
-            Ok(()) => self.deliver_with_consent(attempt, in_doubt, verdicts).await,
+            Ok(_) => self.deliver_with_consent(attempt, verdicts).await,
             Err(error) if error.is_about_the_store() => {
                 give_back(&attempt, &error, verdicts);
                 None
@@ -165,18 +157,19 @@ impl MessageHandler {
         }
     }
 
-    async fn reopen(&self, attempt: &Attempt<'_>) -> Result<(), StoreError> {
-        for message in attempt.messages() {
-            self.messages.reopen(message).await?;
+    /// Where a message stands that has failed and is to be delivered again.
+    async fn reopen(&self, message: Uuid) -> Result<DeliveryStatus, StoreError> {
+        let status = self.messages.reopen(message).await?.unwrap_or(DeliveryStatus::Pending);
+        if status == DeliveryStatus::Cancelled {
+            tracing::info!(message_id = %message, "notification.message.cancelled");
         }
-        Ok(())
+        Ok(status)
     }
 
     /// Delivers a message unless its recipient is not to get it, or not now: waiting for the morning costs no attempt.
     async fn deliver_with_consent<'a>(
         &self,
         attempt: Attempt<'a>,
-        in_doubt: &[ProviderName],
         verdicts: &dyn Verdicts,
     ) -> Option<Outcome<'a>> {
         match &attempt.consent {
@@ -186,20 +179,14 @@ impl MessageHandler {
             }
             Consent::After(wait) => {
                 tracing::debug!(message_id = %attempt.message.id, wait_seconds = wait.as_secs_f64(), "notification.message.quiet");
-                let reason = attempt.unlogged_doubt().mark(quiet());
-                verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason });
+                verdicts.give(attempt.index, Verdict::Postpone { after: *wait, reason: quiet() });
                 None
             }
-            Consent::Now => self.deliver(attempt, in_doubt, verdicts).await,
+            Consent::Now => self.deliver(attempt, verdicts).await,
         }
     }
 
-    async fn deliver<'a>(
-        &self,
-        attempt: Attempt<'a>,
-        in_doubt: &[ProviderName],
-        verdicts: &dyn Verdicts,
-    ) -> Option<Outcome<'a>> {
+    async fn deliver<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
         if let Some(why) = attempt.digest.as_ref().and_then(|digest| digest.unwritten.clone()) {
             return Some(Outcome { attempt, ending: Ending::Refused(why), calls: Vec::new() });
         }
@@ -209,7 +196,8 @@ impl MessageHandler {
             attempt = attempt.claimed.attempt,
             traceparent = attempt.claimed.message.headers.get("traceparent"),
         );
-        let delivery = self.providers.deliver(&attempt.message, in_doubt).instrument(span).await;
+        let delivery =
+            self.providers.deliver(&attempt.message, attempt.doubt.providers()).instrument(span).await;
         let calls = delivery.calls;
         let ending = match delivery.end {
             DeliveryEnd::Delivered(delivered) => Ending::Delivered(delivered),
@@ -229,7 +217,6 @@ impl MessageHandler {
             }
             DeliveryEnd::NoRoom { after, reason } => {
                 tracing::debug!(message_id = %attempt.message.id, after_seconds = after.as_secs_f64(), %reason, "notification.message.postponed");
-                let reason = attempt.unlogged_doubt().mark(reason);
                 verdicts.give(attempt.index, Verdict::Postpone { after, reason });
                 return None;
             }
@@ -253,8 +240,7 @@ impl MessageHandler {
             return Some(Outcome { attempt, ending: Ending::GivenUp(reason), calls });
         }
         let after = after.map(|asked| self.no_earlier_than(asked, attempt.claimed));
-        if self.attempt_log.is_none() || calls.is_empty() {
-            let reason = attempt.unlogged_doubt().mark(reason);
+        if calls.is_empty() {
             verdicts.give(attempt.index, Verdict::Nack { after, reason });
             return None;
         }
@@ -278,7 +264,8 @@ impl BatchHandler for MessageHandler {
                     message.traceparent = claimed.message.headers.get("traceparent").map(str::to_owned);
                     let consent = Consent::Now;
                     let (is_expired, digest) = (false, None);
-                    attempts.push(Attempt { index, claimed, message, is_expired, consent, digest });
+                    let doubt = Doubt::in_reason(claimed.last_error.as_ref());
+                    attempts.push(Attempt { index, claimed, message, is_expired, consent, digest, doubt });
                 }
                 Err(e) => {
                     let why = format_args!("the payload is not a notification message: {e}");
@@ -291,24 +278,14 @@ impl BatchHandler for MessageHandler {
         if attempts.is_empty() {
             return;
         }
-        let (digests, attempts): (Vec<_>, Vec<_>) =
-            attempts.into_iter().partition(|attempt| attempt.message.digest.is_some());
+        let read = self.read(attempts, verdicts).await;
+        let (digests, read): (Vec<_>, Vec<_>) =
+            read.into_iter().partition(|(attempt, _)| attempt.message.digest.is_some());
         let digests = self.gather(digests, verdicts).await;
-        let status = |ids: Vec<_>| async move { self.messages.status(&ids).await };
-        let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
-        let read = match attempts.is_empty() {
-            true => Vec::new(),
-            false => read_each(attempts, |attempt| attempt.message.id, status, give_back).await,
-        };
         let mut read = self.restore(read, verdicts).await;
         read.extend(digests);
-        let (read, doubts) = self.in_doubt(read, verdicts).await;
-        let in_doubt = |id: &Uuid| doubts.get(id).map_or(&[][..], Vec::as_slice);
-        let works = read.into_iter().map(|(attempt, status)| {
-            let in_doubt = in_doubt(&attempt.message.id);
-            self.attempt(attempt, status, in_doubt, verdicts)
-        });
-        let works: Vec<_> = works.collect();
+        let works: Vec<_> =
+            read.into_iter().map(|(attempt, status)| self.attempt(attempt, status, verdicts)).collect();
         Self::GROUPS.run(works, Outcome::rows, |outcomes| self.note(outcomes, verdicts)).await;
     }
 }

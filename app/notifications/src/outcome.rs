@@ -37,6 +37,8 @@ pub(super) struct Attempt<'a> {
     pub(super) consent: Consent,
     /// The messages that it stands for, if it is a digest.
     pub(super) digest: Option<Digested>,
+    /// The providers that may have accepted it at earlier attempts, as the reason of the last one and the log of attempts say.
+    pub(super) doubt: Doubt,
 }
 
 /// What a digest is delivered for.
@@ -46,25 +48,8 @@ pub(super) struct Digested {
     pub(super) items: Vec<Uuid>,
     /// Those that came too late.
     pub(super) expired: Vec<Uuid>,
-    /// Whether some of these have failed before and are to be tried again.
-    pub(super) have_failed: bool,
     /// Why its text cannot be written.
     pub(super) unwritten: Option<Reason>,
-}
-
-impl Attempt<'_> {
-    /// Whether messages that it stands for have failed before.
-    pub(super) fn have_failed(&self) -> bool {
-        self.digest.as_ref().is_some_and(|digest| digest.have_failed)
-    }
-
-    /// The messages that share its end.
-    pub(super) fn messages(&self) -> Vec<Uuid> {
-        match &self.digest {
-            None => vec![self.message.id],
-            Some(digest) => digest.items.iter().chain(&digest.expired).copied().collect(),
-        }
-    }
 }
 
 /// How an attempt has ended.
@@ -84,21 +69,12 @@ pub(super) enum Ending {
     Skipped(Reason),
 }
 
-impl Attempt<'_> {
-    /// The providers that may have accepted the message and are in no log of attempts.
-    pub(super) fn unlogged_doubt(&self) -> Doubt {
-        Doubt::in_reason(self.claimed.last_error.as_ref())
-    }
-}
-
 impl Outcome<'_> {
-    /// What the next attempt has to know beside the log of attempts, which has this one if it is `logged`.
+    /// What later attempts have to know of this one and cannot read in the log of attempts, which has it if it is `logged`.
     fn doubt(&self, logged: bool) -> Doubt {
-        let mut doubt = self.attempt.unlogged_doubt();
         let open =
             self.calls.iter().filter(|call| !logged && call.answer.acceptance != Acceptance::NotAccepted);
-        doubt.add(open.map(|call| call.provider.clone()));
-        doubt
+        Doubt::of(open.map(|call| call.provider.clone()))
     }
 
     /// What is noted of the message, or of each one of a digest; nothing if it is tried again.
@@ -190,10 +166,7 @@ impl Outcome<'_> {
     pub(super) fn verdict(self, noted: Result<(), &StoreError>, logged: bool, max_attempts: u32) -> Verdict {
         self.trace(noted.is_ok());
         let doubt = self.doubt(logged);
-        match self.verdict_alone(noted, max_attempts) {
-            Verdict::Nack { after, reason } => Verdict::Nack { after, reason: doubt.mark(reason) },
-            other => other,
-        }
+        self.verdict_alone(noted, max_attempts).keeping(&doubt)
     }
 
     fn verdict_alone(self, noted: Result<(), &StoreError>, max_attempts: u32) -> Verdict {

@@ -2,6 +2,7 @@ use std::{mem, sync::Arc, time::Duration};
 
 use claimstream_domain::{
     ClaimId, Claimed, Disposition, Event, MessageId, Receipt, Renewed, Settled, Settlement, Verdict, decide,
+    notification::provider::Doubt,
 };
 use futures::FutureExt;
 
@@ -24,6 +25,8 @@ pub(crate) struct ClaimHandle {
     message: MessageId,
     attempt: u32,
     is_event: bool,
+    /// What the reason of the attempt before says, and that of this one has to.
+    doubt: Doubt,
     ended: bool,
 }
 
@@ -36,6 +39,7 @@ impl ClaimHandle {
             message: claimed.message.id,
             attempt: claimed.attempt,
             is_event,
+            doubt: Doubt::in_reason(claimed.last_error.as_ref()),
             ended: false,
         }
     }
@@ -78,7 +82,7 @@ impl ClaimHandle {
     /// What becomes of the message after `verdict`.
     pub(crate) fn decide(&self, verdict: Verdict) -> Disposition {
         let policy = &self.settler.setup.config.retry;
-        decide(verdict, self.attempt, policy, self.message.seed(self.attempt))
+        decide(verdict.keeping(&self.doubt), self.attempt, policy, self.message.seed(self.attempt))
     }
 
     /// Ends the claim as `disposition` says; `class` is reported if that makes the message a dead letter.

@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use crate::Invalid;
+use crate::{Invalid, Reason};
 
 /// Where a notification request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,6 +109,17 @@ impl DeliveryStatus {
             _ => None,
         }
     }
+
+    /// Where a message that has failed stands once it is to be delivered again, and why: it is pending, unless its request, which stands
+    /// at `request` if it is known, was cancelled.
+    pub fn revived(request: Option<RequestStatus>) -> (Self, Option<Reason>) {
+        match request {
+            Some(RequestStatus::Cancelled) => {
+                (Self::Cancelled, Some(Reason::new("revived after its request was cancelled")))
+            }
+            _ => (Self::Pending, None),
+        }
+    }
 }
 
 impl fmt::Display for RequestStatus {
@@ -144,6 +155,17 @@ impl FromStr for DeliveryStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_cancelled_request_keeps_a_revived_message_from_being_delivered() {
+        assert_eq!(DeliveryStatus::revived(None), (DeliveryStatus::Pending, None));
+        for request in RequestStatus::ALL {
+            let (status, reason) = DeliveryStatus::revived(Some(request));
+            let is_cancelled = request == RequestStatus::Cancelled;
+            assert_eq!(status == DeliveryStatus::Cancelled, is_cancelled, "{request}");
+            assert_eq!((status == DeliveryStatus::Pending, reason.is_none()), (!is_cancelled, !is_cancelled));
+        }
+    }
 
     #[test]
     fn names_read_back() {

@@ -18,8 +18,8 @@ use crate::{
     StoreError,
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
-        DeliveryReceipts, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
-        FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
+        DeliveryReceipts, DeliveryState, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient,
+        Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
         NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter,
         RequestListed, RequestPage, RequestRead, RequestRepository, SegmentPage, StepNoted, SubmitRequests,
         Suppressions, TemplateSource,
@@ -101,7 +101,6 @@ mockall::mock! {
     #[async_trait]
     impl AttemptLog for AttemptLog {
         async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError>;
-        async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError>;
         async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError>;
     }
 }
@@ -119,13 +118,14 @@ mockall::mock! {
     #[async_trait]
     impl MessageRepository for MessageRepository {
         async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
+        async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError>;
         async fn since_1970(&self) -> Result<Duration, StoreError>;
         async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError>;
         async fn restore(
             &self,
             missing: &[MissingRecord],
         ) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
-        async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+        async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError>;
     }
 }
 

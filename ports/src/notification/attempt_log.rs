@@ -17,9 +17,6 @@ pub trait AttemptLog: Send + Sync {
     /// Notes attempts, all of them or none.
     async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError>;
 
-    /// The providers that may have accepted each message and have not said so; one answer for each message, in order.
-    async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError>;
-
     /// What is known of these messages, by message and then from the oldest attempt on.
     async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError>;
 }

@@ -27,7 +27,7 @@ pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;
 pub use recipient_directory::{RecipientDirectory, SegmentPage};
 pub use requests::{
-    BeingTakenIn, Cancelled, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
+    BeingTakenIn, Cancelled, DeliveryState, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
     NotificationReports, RequestRead, RequestRepository, StepNoted, SubmitRequests, TakenBack,
     UnreadableRequest, restoring,
 };

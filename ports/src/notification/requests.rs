@@ -5,7 +5,7 @@ use claimstream_domain::{
     Reason,
     notification::{
         DeliveryStatus, FanOutEnd, NotificationRecord, NotificationRequest, Progress, RequestStatus,
-        Submitted, digest::NewDigestItem,
+        Submitted, digest::NewDigestItem, provider::ProviderName,
     },
 };
 use uuid::Uuid;
@@ -142,6 +142,9 @@ pub trait MessageRepository: Send + Sync {
     /// Where messages stand, in order; `None` for one that is not kept.
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 
+    /// The same for messages that are about to be delivered, with the providers that may have them, in order.
+    async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError>;
+
     /// How long ago 1970-01-01 00:00 UTC is by the store's clock: requests name the moment at which they expire, and only this
     /// tells whether it has passed.
     async fn since_1970(&self) -> Result<Duration, StoreError>;
@@ -159,8 +162,27 @@ pub trait MessageRepository: Send + Sync {
     /// for another reason.
     async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;
 
-    /// Makes a failed message pending again, its reason gone; one that stands elsewhere is left as it is.
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError>;
+    /// Moves a failed message on as [`DeliveryStatus::revived`] says, and answers where it stands then; `None` if it is not kept. One that
+    /// stands elsewhere is left as it is.
+    ///
+    /// Implementors owe: a call at the same time as a cancellation of its request leaves no pending message behind.
+    async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError>;
+}
+
+/// What is known of a message before it is delivered.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DeliveryState {
+    /// Where it stands; `None` if it is not kept.
+    pub status: Option<DeliveryStatus>,
+    /// The providers that have accepted it, or may have, as the [log of attempts](super::AttemptLog) says, each once.
+    pub in_doubt: Vec<ProviderName>,
+}
+
+impl From<DeliveryStatus> for DeliveryState {
+    /// A message that stands so and that no provider may have.
+    fn from(status: DeliveryStatus) -> Self {
+        Self { status: Some(status), in_doubt: Vec::new() }
+    }
 }
 
 /// A record that a message should have and has not.

@@ -44,6 +44,8 @@ struct State {
     handled: BTreeMap<(MessageId, ClaimId), Option<Said>>,
     /// The claims that were ended by settlements.
     accepted: BTreeSet<(MessageId, ClaimId)>,
+    /// Those whose settlements had a reason.
+    with_reason: BTreeSet<(MessageId, ClaimId)>,
     /// The locators that a receipt of each claim may show.
     locators: BTreeMap<(MessageId, ClaimId), Vec<Locator>>,
 }
@@ -56,10 +58,6 @@ struct Entry {
     late: u32,
     lease: Option<(Claimed, Timestamp)>,
     end: Option<End>,
-    /// The claim by which it is tried again.
-    retried: Option<ClaimId>,
-    /// How often it was a dead letter that was revived.
-    revivals: u32,
     /// How often a handler has begun with it, and which ones are at it.
     begun: u32,
     running: Vec<Process>,
@@ -91,7 +89,6 @@ impl Journal {
         for entry in self.state().messages.values_mut() {
             if entry.end == Some(End::Dead) && entry.queue == *queue {
                 (entry.end, entry.attempts, entry.late, entry.begun) = (None, 0, 0, 0);
-                (entry.retried, entry.revivals) = (None, entry.revivals + 1);
             }
         }
     }
@@ -207,11 +204,14 @@ impl Journal {
                 let attempt = entry.attempts;
                 entry.lease = None;
                 let is_first = state.accepted.insert((id, receipt.claim));
+                if matches!(disposition, Disposition::Retry { .. } | Disposition::Dead { .. }) {
+                    state.with_reason.insert((id, receipt.claim));
+                }
                 self.sim.require(is_first, || format!("{}: a claim was settled twice", short(id)));
                 match disposition {
                     Disposition::Done { .. } => entry.end = Some(End::Done),
                     Disposition::Dead { .. } => entry.end = Some(End::Dead),
-                    Disposition::Retry { .. } => entry.retried = Some(receipt.claim),
+                    Disposition::Retry { .. } => {}
                     Disposition::Postponed { .. } | Disposition::Returned => entry.attempts -= 1,
                 }
                 if !self.may_settle(disposition, handled, attempt) {
@@ -304,8 +304,6 @@ impl State {
             late: 0,
             lease: None,
             end: None,
-            retried: None,
-            revivals: 0,
             begun: 0,
             running: Vec::new(),
         };

@@ -1,6 +1,6 @@
 use claimstream_domain::{
     DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace, Message, MessageStanding, MessageState,
-    Reason, Timestamp,
+    Reason, Timestamp, notification::provider::Doubt,
 };
 
 use super::row::Row;
@@ -67,7 +67,7 @@ impl Dead {
             claimed_from: now,
             claim: None,
             attempts: 0,
-            last_error: None,
+            last_error: Doubt::kept(&self.reason),
             stored_at: now,
             first_at: Some(self.first_at),
         }

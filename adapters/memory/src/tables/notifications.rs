@@ -3,13 +3,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use claimstream_domain::{
     Fingerprint, NewMessage, Reason, Timestamp,
     notification::{
-        DeliveryStatus, NotificationRecord, NotificationRequest, Progress, ReceiptCounts, RequestStatus,
+        Acceptance, DeliveryStatus, NotificationRecord, NotificationRequest, Progress, ReceiptCounts,
+        RequestStatus,
         provider::{ProviderName, TokenSchedule},
         recipient_hash,
     },
 };
 use claimstream_ports::notification::{
-    Cancelled, DeliveryAttempt, FanOutStep, MessageOutcome, StepNoted, TakenBack,
+    Cancelled, DeliveryAttempt, DeliveryState, FanOutStep, MessageOutcome, StepNoted, TakenBack,
 };
 use uuid::Uuid;
 
@@ -122,6 +123,29 @@ impl Notifications {
     /// Keeps a record unless its id is known, and says where it stands.
     fn keep(&mut self, record: &NotificationRecord) -> DeliveryStatus {
         self.messages.entry(record.id).or_insert_with(|| record.clone()).status
+    }
+
+    /// Where a message stands, and which providers may have it.
+    pub(crate) fn delivery_state(&self, id: Uuid) -> DeliveryState {
+        let mut in_doubt: Vec<ProviderName> = Vec::new();
+        for DeliveryAttempt { message, provider, answer, .. } in self.attempts.iter().map(|row| &row.attempt)
+        {
+            let may_have_it = *message == id && answer.acceptance != Acceptance::NotAccepted;
+            if may_have_it && !in_doubt.contains(provider) {
+                in_doubt.push(provider.clone());
+            }
+        }
+        DeliveryState { status: self.messages.get(&id).map(|message| message.status), in_doubt }
+    }
+
+    /// Moves a failed message on whose dead letter was revived, and says where it stands then.
+    pub(crate) fn reopen(&mut self, id: Uuid) -> Option<DeliveryStatus> {
+        let message = self.messages.get_mut(&id)?;
+        if message.status == DeliveryStatus::Failed {
+            let request = self.requests.get(&message.request_id).map(|row| row.status);
+            (message.status, message.reason) = DeliveryStatus::revived(request);
+        }
+        Some(message.status)
     }
 
     /// Notes what became of a message.

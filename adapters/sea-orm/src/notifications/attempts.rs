@@ -1,4 +1,4 @@
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{
     Reason,
@@ -56,23 +56,6 @@ impl Attempts {
             self.db.restarting_beside(ATTEMPT, write).await?;
         }
         Ok(())
-    }
-
-    /// The providers that may have accepted each message and have not said so.
-    pub(crate) async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError> {
-        let mut known: HashMap<Uuid, Vec<ProviderName>> = HashMap::new();
-        for ids in messages.chunks(Self::AT_ONCE) {
-            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
-            let read = || rows(self.db.callers(), ATTEMPT, self.db.sql.attempts.in_doubt.bind(&args));
-            for row in self.db.restarting_beside(ATTEMPT, read).await? {
-                let DoubtRow { message_id, provider } = DoubtRow::read(&row)?;
-                let (provider, all) = (name(&provider)?, known.entry(message_id).or_default());
-                if !all.contains(&provider) {
-                    all.push(provider);
-                }
-            }
-        }
-        Ok(messages.iter().map(|id| known.get(id).cloned().unwrap_or_default()).collect())
     }
 
     /// What is known of these messages.
@@ -136,12 +119,8 @@ fn attempt(row: &Row) -> Result<DeliveryAttempt, StoreError> {
     })
 }
 
-fn name(provider: &str) -> Result<ProviderName, StoreError> {
+pub(super) fn name(provider: &str) -> Result<ProviderName, StoreError> {
     ProviderName::new(provider).map_err(|e| corrupt(ATTEMPT, e))
-}
-
-row! {
-    struct DoubtRow of "attempts/in_doubt" { message_id: Uuid, provider: String }
 }
 
 row! {

@@ -7,10 +7,14 @@ use claimstream_domain::{
     Reason,
     notification::{Channel, DeliveryStatus, NotificationRecord},
 };
-use claimstream_ports::{StoreError, notification::MessageOutcome};
+use claimstream_ports::{
+    StoreError,
+    notification::{DeliveryState, MessageOutcome},
+};
 use sea_orm::{ConnectionTrait, Statement, Value};
 use uuid::Uuid;
 
+use super::{attempts, requests::request_status};
 use crate::database::{
     Database,
     args::{Args, bytes},
@@ -98,6 +102,26 @@ impl Records {
         Ok(())
     }
 
+    /// Where messages stand and which providers may have them, by one statement for all.
+    pub(crate) async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
+        let mut known = HashMap::<Uuid, DeliveryState>::new();
+        for ids in ids.chunks(Self::IDS) {
+            let args = self.db.args().with_list("ids", ids.iter().copied().map(bytes));
+            let read =
+                || rows(self.db.callers(), MESSAGE, self.db.sql.notifications.message_state.bind(&args));
+            for row in self.db.restarting_beside(MESSAGE, read).await? {
+                let StateRow { id, status, provider } = StateRow::read(&row)?;
+                let state = known.entry(id).or_default();
+                if let Some(status) = status {
+                    state.status = Some(delivery_status(&status)?);
+                }
+                let provider = provider.as_deref().map(attempts::name).transpose()?;
+                state.in_doubt.extend(provider.filter(|name| !state.in_doubt.contains(name)));
+            }
+        }
+        Ok(ids.iter().map(|id| known.get(id).cloned().unwrap_or_default()).collect())
+    }
+
     /// Notes outcomes, together with those of other calls.
     pub(crate) async fn conclude(self: &Arc<Self>, outcomes: Vec<MessageOutcome>) -> Result<(), StoreError> {
         let records = Arc::clone(self);
@@ -156,11 +180,25 @@ impl Records {
         }
     }
 
-    /// Lets a message that has failed be delivered again.
-    pub(crate) async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
-        let (db, args) = (&self.db, self.db.args().with("id", bytes(id)));
-        let reopen = || run(db.callers(), MESSAGE, db.sql.notifications.message_reopen.bind(&args));
-        db.restarting_beside(MESSAGE, reopen).await.map(|_| ())
+    /// Moves a message on that has failed and was revived, and answers where it stands then.
+    pub(crate) async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
+        self.db.restarting_beside(MESSAGE, || self.reopen_locked(id)).await
+    }
+
+    /// One transaction that locks the request, so that a cancellation comes before or finds the message.
+    async fn reopen_locked(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
+        let (sql, args) = (&self.db.sql.notifications, self.db.args().with("id", bytes(id)));
+        let transaction = self.db.begin_beside(MESSAGE).await?;
+        let request = rows(&transaction, MESSAGE, sql.request_of_message.bind(&args)).await?;
+        let request = request.first().map(|row| request_status(&row.text("status")?)).transpose()?;
+        let (status, reason) = DeliveryStatus::revived(request);
+        let moved = args.with("status", status.name());
+        let moved = moved.with("reason", maybe(reason.as_ref().map(Reason::as_str)));
+        run(&transaction, MESSAGE, sql.message_reopen.bind(&moved)).await?;
+        let mut known = HashMap::new();
+        self.statuses(&transaction, &[id], &mut known).await?;
+        self.db.commit(MESSAGE, transaction).await?;
+        Ok(known.remove(&id))
     }
 
     /// The messages of a request that follow `after`, at most so many.
@@ -257,6 +295,10 @@ pub(super) fn cut_recipient(key: &str) -> &str {
 fn cut(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or_default()]
+}
+
+row! {
+    struct StateRow of "notifications/message_state" { id: Uuid, status: Option<String>, provider: Option<String> }
 }
 
 row! {

@@ -20,11 +20,6 @@ impl AttemptLog for SeaOrmOutbox {
         self.rooms.db.detached(ATTEMPT, async move { log.note(attempts).await }).await
     }
 
-    async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError> {
-        let (log, messages) = (Arc::clone(&self.rooms.notifications.attempts), messages.to_vec());
-        self.rooms.db.detached(ATTEMPT, async move { log.in_doubt(&messages).await }).await
-    }
-
     async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError> {
         let (log, messages) = (Arc::clone(&self.rooms.notifications.attempts), messages.to_vec());
         self.rooms.db.detached(ATTEMPT, async move { log.attempts(&messages).await }).await

@@ -7,9 +7,9 @@ use claimstream_domain::notification::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep, ListRequests,
-        MessageOutcome, MessageRepository, MissingRecord, NotificationReports, RequestFilter, RequestListed,
-        RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests,
+        Cancelled, DeliveryState, DigestPlace, DigestRepository, EraseRecipient, Erased, FanOutStep,
+        ListRequests, MessageOutcome, MessageRepository, MissingRecord, NotificationReports, RequestFilter,
+        RequestListed, RequestPage, RequestRead, RequestRepository, StepNoted, SubmitRequests,
     },
 };
 use sea_orm::DatabaseTransaction;
@@ -78,6 +78,11 @@ impl MessageRepository for SeaOrmOutbox {
         self.rooms.db.detached(MESSAGE, async move { records.delivery_statuses(&ids).await }).await
     }
 
+    async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
+        let (records, ids) = (Arc::clone(&self.rooms.notifications.records), ids.to_vec());
+        self.rooms.db.detached(MESSAGE, async move { records.delivery_states(&ids).await }).await
+    }
+
     async fn since_1970(&self) -> Result<Duration, StoreError> {
         let db = Arc::clone(&self.rooms.db);
         let work = async move {
@@ -101,7 +106,7 @@ impl MessageRepository for SeaOrmOutbox {
         self.rooms.db.detached(MESSAGE, work).await
     }
 
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+    async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
         let records = Arc::clone(&self.rooms.notifications.records);
         self.rooms.db.detached(MESSAGE, async move { records.reopen(id).await }).await
     }

@@ -1,57 +1,43 @@
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use claimstream_domain::{
     Verdict,
-    notification::{DeliveryStatus, consent::Consent, provider::ProviderName},
+    notification::{DeliveryStatus, consent::Consent},
 };
-use claimstream_ports::{StoreError, Verdicts};
-use uuid::Uuid;
+use claimstream_ports::{StoreError, Verdicts, notification::DeliveryState};
 
 use super::{MessageHandler, give_back};
-use crate::{outcome::Attempt, question::Question};
+use crate::{outcome::Attempt, question::Question, reading::read_each};
 
 /// A message, and where its record stands.
 pub(super) type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
 
 /// What is asked once for all messages of a batch, before any is delivered.
 impl MessageHandler {
-    /// The providers that may have accepted messages which were tried before; they are asked for by one call, and only if there are
-    /// such messages. A revival counts attempts from one, so a message that has failed was tried as well.
+    /// Where the messages of a batch stand, by one call for all of them. Which providers may have one is always read with it: no number
+    /// of an attempt tells whether there was one before, because an attempt is not counted if its process has lost its claim, and a
+    /// revival counts from one.
     ///
-    /// While the store is away these messages are given back: one of them might go to a second provider.
-    pub(super) async fn in_doubt<'a>(
+    /// While the store is away the messages are given back: one of them might go to a second provider.
+    pub(super) async fn read<'a>(
         &self,
-        mut read: Vec<Standing<'a>>,
+        attempts: Vec<Attempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> (Vec<Standing<'a>>, HashMap<Uuid, Vec<ProviderName>>) {
-        let tried = read.iter().filter(|standing| was_tried(standing));
-        let ids: Vec<Uuid> = tried.map(|(attempt, _)| attempt.message.id).collect();
-        let Some(log) = self.attempt_log.as_ref().filter(|_| !ids.is_empty()) else {
-            return (read, HashMap::new());
+    ) -> Vec<Standing<'a>> {
+        let states = |ids: Vec<_>| async move {
+            Ok(self.messages.delivery_states(&ids).await?.into_iter().map(Some).collect())
         };
-        let unlogged = read.iter().map(|(attempt, _)| {
-            let doubt = attempt.unlogged_doubt().into_providers();
-            (attempt.message.id, doubt)
+        let back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
+        let read = read_each(attempts, |attempt| attempt.message.id, states, back).await;
+        let standing = read.into_iter().map(|(mut attempt, state)| {
+            let status = state.map(|state| {
+                let DeliveryState { status, in_doubt } = state.unwrap_or_default();
+                attempt.doubt.add(in_doubt);
+                status
+            });
+            (attempt, status)
         });
-        let mut doubts: HashMap<Uuid, Vec<ProviderName>> = unlogged.collect();
-        match log.in_doubt(&ids).await {
-            Ok(all) => {
-                ids.into_iter()
-                    .zip(all)
-                    .for_each(|(id, logged)| doubts.entry(id).or_default().extend(logged));
-                (read, doubts)
-            }
-            Err(error) if error.is_about_the_store() => {
-                for (attempt, _) in read.extract_if(.., |standing| was_tried(standing)) {
-                    give_back(&attempt, &error, verdicts);
-                }
-                (read, HashMap::new())
-            }
-            Err(error) => {
-                tracing::warn!(messages = ids.len(), %error, "earlier attempts cannot be read");
-                (read, doubts)
-            }
-        }
+        standing.collect()
     }
 
     /// Asks the time once for all messages that may be too late, if there are any; the others cost nothing.
@@ -122,8 +108,4 @@ fn unasked(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
     let (message_id, number) = (attempt.message.id, attempt.claimed.attempt);
     tracing::warn!(%message_id, attempt = number, %error, "notification.message.unasked");
     verdicts.give(attempt.index, Verdict::nack(error));
-}
-
-fn was_tried((attempt, status): &Standing<'_>) -> bool {
-    attempt.claimed.attempt > 1 || matches!(status, Ok(Some(DeliveryStatus::Failed)))
 }

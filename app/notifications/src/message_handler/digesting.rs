@@ -2,7 +2,10 @@ use std::{collections::HashMap, time::Duration};
 
 use claimstream_domain::{
     Timestamp,
-    notification::digest::{DigestTaking, KeptItem},
+    notification::{
+        DeliveryStatus,
+        digest::{DigestTaking, KeptItem},
+    },
 };
 use claimstream_ports::{StoreError, StoreErrorKind, Verdicts, notification::DigestPlace};
 
@@ -15,18 +18,21 @@ use crate::{
 
 /// Digests of a batch: closed together, and written one by one.
 impl MessageHandler {
-    /// Where digests stand, with the text of each; a batch without a digest costs nothing.
+    /// Where digests stand, with the text of each; a batch without a digest costs nothing. One that could not be read stays as it is.
     pub(super) async fn gather<'a>(
         &self,
-        attempts: Vec<Attempt<'a>>,
+        read: Vec<Standing<'a>>,
         verdicts: &dyn Verdicts,
     ) -> Vec<Standing<'a>> {
+        let (read, mut standing): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, status)| status.is_ok());
+        let attempts: Vec<Attempt<'a>> = read.into_iter().map(|(attempt, _)| attempt).collect();
         if attempts.is_empty() {
-            return Vec::new();
+            return standing;
         }
         let Some(digests) = &self.digests else {
             let why = || StoreError::new(StoreErrorKind::Unsupported, "digest", "this relay has no digests");
-            return attempts.into_iter().map(|attempt| (attempt, Err(why()))).collect();
+            standing.extend(attempts.into_iter().map(|attempt| (attempt, Err(why()))));
+            return standing;
         };
         let places: HashMap<_, _> = attempts.iter().map(|at| (at.message.id, place(at))).collect();
         let close = |ids: Vec<_>| {
@@ -47,55 +53,59 @@ impl MessageHandler {
             Ok(now) => i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
             Err(error) => {
                 closed.iter().for_each(|(attempt, _)| give_back(attempt, &error, verdicts));
-                return Vec::new();
+                return standing;
             }
         };
         let now = Timestamp::from_micros(now).unwrap_or(Timestamp::MAX);
-        let mut standing = Vec::with_capacity(closed.len());
-        for (attempt, items) in closed {
-            let written = match items {
-                Ok(items) => written(digests, attempt, items.unwrap_or_default(), now).await,
-                Err(error) => (attempt, Err(error)),
+        for (mut attempt, items) in closed {
+            let status = match items {
+                Ok(items) => self.open(digests, &mut attempt, items.unwrap_or_default(), now).await,
+                Err(error) => Err(error),
             };
-            match written {
-                (attempt, Err(error)) if error.is_about_the_store() => give_back(&attempt, &error, verdicts),
-                written => standing.push(written),
+            match status {
+                Err(error) if error.is_about_the_store() => give_back(&attempt, &error, verdicts),
+                status => standing.push((attempt, status)),
             }
         }
         standing
     }
-}
 
-/// A digest with the text of the items that are left of it.
-async fn written<'a>(
-    digests: &Digests,
-    mut attempt: Attempt<'a>,
-    items: Vec<KeptItem>,
-    now: Timestamp,
-) -> Standing<'a> {
-    let taking = DigestTaking::of(items, now);
-    let status = taking.status;
-    let (items, expired) = (taking.delivered().collect(), taking.expired.clone());
-    let mut digested = Digested { items, expired, have_failed: taking.have_failed, unwritten: None };
-    attempt.is_expired = digested.items.is_empty() && !digested.expired.is_empty();
-    if let Some(first) = taking.items.first() {
-        let sender = first.message.sender.clone();
-        let text = match digests.write(&attempt.message, &taking.items).await {
-            Ok(text) => text.and_then(|text| text.fits(attempt.message.channel).map(|()| text)),
-            Err(error) => {
-                // If it was the last attempt, all of them have failed.
-                attempt.digest = Some(digested);
-                return (attempt, Err(error));
-            }
+    /// Where a digest stands, which has the items that are left of it and their text then.
+    async fn open(
+        &self,
+        digests: &Digests,
+        attempt: &mut Attempt<'_>,
+        mut items: Vec<KeptItem>,
+        now: Timestamp,
+    ) -> Result<Option<DeliveryStatus>, StoreError> {
+        let reopened = match attempt.claimed.attempt > self.config.retry.max_attempts {
+            true => Ok(()),
+            false => self.take_up_items(&mut items).await,
         };
-        match text {
-            Ok(text) => attempt.message.content = text,
-            Err(why) => digested.unwritten = Some(why),
+        let taking = DigestTaking::of(items, now);
+        let (left, expired) = (taking.delivered().collect::<Vec<_>>(), taking.expired.clone());
+        attempt.is_expired = left.is_empty() && !expired.is_empty();
+        // If it is the last attempt, all of them have failed after an error.
+        let digested = attempt.digest.insert(Digested { items: left, expired, unwritten: None });
+        reopened?;
+        if let Some(first) = taking.items.first() {
+            let text = digests.write(&attempt.message, &taking.items).await?;
+            match text.and_then(|text| text.fits(attempt.message.channel).map(|()| text)) {
+                Ok(text) => attempt.message.content = text,
+                Err(why) => digested.unwritten = Some(why),
+            }
+            attempt.message.sender = first.message.sender.clone();
         }
-        attempt.message.sender = sender;
+        Ok(Some(taking.status))
     }
-    attempt.digest = Some(digested);
-    (attempt, Ok(Some(status)))
+
+    /// Takes items up again that have failed before: their digest was revived, or its end was noted of some items only.
+    async fn take_up_items(&self, items: &mut [KeptItem]) -> Result<(), StoreError> {
+        for kept in items.iter_mut().filter(|kept| kept.status == DeliveryStatus::Failed) {
+            kept.status = self.reopen(kept.item.message.id).await?;
+        }
+        Ok(())
+    }
 }
 
 fn place(attempt: &Attempt<'_>) -> DigestPlace {

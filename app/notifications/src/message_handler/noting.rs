@@ -36,7 +36,7 @@ impl MessageHandler {
     /// Notes attempts, and says whether they are. One that cannot be noted is missing in the log; its message is none the worse, and
     /// if it comes again, its reason says what the log does not.
     async fn log(&self, outcomes: &[Outcome<'_>]) -> bool {
-        let Some(log) = &self.attempt_log else { return true };
+        let Some(log) = &self.attempt_log else { return false };
         let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(Outcome::attempts).collect();
         if attempts.is_empty() {
             return true;

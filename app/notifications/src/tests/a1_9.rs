@@ -9,13 +9,16 @@ use std::{
 };
 
 use claimstream_domain::{
-    Disposition, Jitter, Reason, RetryPolicy, Verdict, decide,
-    notification::{Answer, Channel, DeliveryStatus, provider::ProviderName},
+    Claimed, Disposition, Jitter, Reason, RetryPolicy, Verdict, decide,
+    notification::{
+        Answer, Channel, DeliveryStatus,
+        provider::{Doubt, ProviderName},
+    },
 };
 use claimstream_ports::{
     Handler,
     mock::{MockAttemptLog, MockChannelProvider, MockMessageRepository},
-    notification::{ChannelProvider, Delivered, DeliveryAttempt, DeliveryError},
+    notification::{ChannelProvider, Delivered, DeliveryAttempt, DeliveryError, DeliveryState},
 };
 
 use super::{
@@ -54,7 +57,8 @@ fn taken(reference: &str) -> Result<Delivered, DeliveryError> {
 /// A pending message that is concluded `times` times, as `status`.
 fn concluding(times: usize, status: DeliveryStatus) -> Arc<MockMessageRepository> {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    let states = messages.expect_delivery_states();
+    states.returning(|ids| Ok(vec![DeliveryStatus::Pending.into(); ids.len()]));
     let concluded = messages.expect_conclude().times(times);
     concluded.withf(move |all| all.len() == 1 && all[0].status == status).returning(|_| Ok(()));
     Arc::new(messages)
@@ -166,80 +170,108 @@ fn attempts_that_cannot_be_noted_change_nothing_for_the_message() {
     assert_eq!(handle(concluding(1, DeliveryStatus::Delivered), providers, log, 1), Verdict::ack());
 }
 
+/// A message that stands so, and that the secondary provider may have.
+fn doubted(status: DeliveryStatus) -> MockMessageRepository {
+    let mut messages = MockMessageRepository::new();
+    let in_doubt = vec![ProviderName::new("secondary").expect("a name")];
+    let state = DeliveryState { in_doubt, ..status.into() };
+    let states = messages.expect_delivery_states().times(1).withf(|ids| ids == [notification().id]);
+    states.returning(move |_| Ok(vec![state.clone()]));
+    messages
+}
+
 /// Guard: a message in doubt stays with its provider | src/routing/route.rs `choose`: all providers
-/// Guard: doubts of earlier attempts are read | src/message_handler/asking.rs `in_doubt`: no message was
-/// tried before
+/// Guard: an attempt that is not counted leaves its doubt | src/message_handler/asking.rs `read`: the doubts of the log
+/// count from the second attempt on
 #[test]
-fn a_message_in_doubt_stays_with_its_provider_at_the_next_attempt() {
-    let mut log = logging(vec![("secondary", 1, 2, Answer::DELIVERED)]);
-    let doubted = || vec![vec![ProviderName::new("secondary").expect("a name")]];
-    log.expect_in_doubt().times(1).withf(|ids| ids == [notification().id]).returning(move |_| Ok(doubted()));
-    let providers = route(answering(vec![]), answering(vec![taken("r")]));
-    assert_eq!(handle(concluding(1, DeliveryStatus::Delivered), providers, log, 2), Verdict::ack());
+fn a_message_in_doubt_stays_with_its_provider_whatever_the_number_of_its_attempt() {
+    for number in [1, 2] {
+        let log = logging(vec![("secondary", 1, number, Answer::DELIVERED)]);
+        let mut messages = doubted(DeliveryStatus::Pending);
+        messages.expect_conclude().times(1).returning(|_| Ok(()));
+        let providers = route(answering(vec![]), answering(vec![taken("r")]));
+        assert_eq!(handle(Arc::new(messages), providers, log, number), Verdict::ack(), "attempt {number}");
+    }
+}
+
+fn away() -> MockAttemptLog {
+    let mut log = MockAttemptLog::new();
+    log.expect_note().returning(|_| Err(down("note")));
+    log
+}
+
+/// What the relay makes of the verdict on a message whose last attempt was put off for `last_error`.
+fn after(
+    last_error: Option<&Reason>,
+    first: Vec<Result<Delivered, DeliveryError>>,
+    second: Vec<Result<Delivered, DeliveryError>>,
+    (n, log): (u32, Option<MockAttemptLog>),
+) -> Verdict {
+    let mut messages = MockMessageRepository::new();
+    messages.expect_delivery_states().returning(|_| Ok(vec![DeliveryStatus::Pending.into()]));
+    messages.expect_conclude().returning(|_| Ok(()));
+    let providers = route(answering(first), answering(second));
+    let mut handler = MessageHandler::new(Arc::new(messages), providers, config()).expect("settings");
+    if let Some(log) = log {
+        handler = handler.with_attempt_log(Arc::new(log));
+    }
+    let claimed = Claimed { last_error: last_error.cloned(), ..claimed_message(&notification(), n) };
+    finish(handler.handle(&claimed)).keeping(&Doubt::in_reason(last_error))
+}
+
+fn may_have_it() -> Result<Delivered, DeliveryError> {
+    Err(DeliveryError::unknown("HTTP 504"))
+}
+
+fn reason(verdict: Verdict) -> Reason {
+    match verdict {
+        Verdict::Nack { reason, .. } | Verdict::Bury { reason } => reason,
+        other => panic!("without a reason: {other:?}"),
+    }
 }
 
 /// Guard: an unlogged doubt is kept in the reason | src/outcome.rs `doubt`: `logged` is true
-/// Guard: a doubt in the reason counts | src/message_handler/asking.rs `in_doubt`: the log alone
+/// Guard: a doubt in the reason counts | src/message_handler.rs `handle_batch`: `Doubt::default()`
+/// Guard: without a log each doubt is unlogged | src/message_handler/noting.rs `log`: true without a log
 #[test]
-fn a_doubt_that_cannot_be_logged_is_said_by_the_reason_until_the_message_has_ended() {
-    let may_have_it = || Err(DeliveryError::unknown("HTTP 504"));
-    let away = || {
-        let mut log = MockAttemptLog::new();
-        log.expect_note().returning(|_| Err(down("note")));
-        log.expect_in_doubt().returning(|ids| Ok(vec![vec![]; ids.len()]));
-        log
-    };
-    let mut claimed = claimed_message(&notification(), 1);
-    let mut attempt = |first, second| {
-        let (providers, messages) =
-            (route(answering(first), answering(second)), concluding(0, DeliveryStatus::Failed));
-        let handler = MessageHandler::new(messages, providers, config()).expect("a good configuration");
-        let verdict = finish(handler.with_attempt_log(Arc::new(away())).handle(&claimed));
-        let Verdict::Nack { reason, .. } = verdict else { panic!("not tried again: {verdict:?}") };
-        (claimed.attempt, claimed.last_error) = (claimed.attempt + 1, Some(reason.clone()));
-        reason.as_str().to_owned()
-    };
-    let marked = "may have been accepted by secondary; ";
-    assert_eq!(attempt(vec![busy()], vec![may_have_it()]), format!("{marked}HTTP 504"));
-    assert_eq!(attempt(vec![], vec![busy()]), format!("{marked}HTTP 503"), "it asks nobody else");
-    assert_eq!(attempt(vec![], vec![may_have_it()]), format!("{marked}HTTP 504"));
+fn a_doubt_that_is_in_no_log_is_in_the_reason_until_the_message_has_ended() {
+    for log in [|| Some(away()), || None] {
+        let marked = "may have been accepted by secondary; ";
+        let one = reason(after(None, vec![busy()], vec![may_have_it()], (1, log())));
+        assert_eq!(one.as_str(), format!("{marked}HTTP 504"));
+        let two = reason(after(Some(&one), vec![], vec![busy()], (2, log())));
+        assert_eq!(two.as_str(), format!("{marked}HTTP 503"), "it asks no other one");
+        let three = reason(after(Some(&two), vec![], vec![may_have_it()], (3, log())));
+        assert_eq!(three.as_str(), format!("{marked}HTTP 504"));
+    }
+}
+
+/// Guard: a dead letter says the doubt of its last attempt | domain/src/verdict.rs `keeping`: not of `Bury`
+#[test]
+fn a_dead_letter_says_which_providers_may_have_accepted_it_unless_the_log_does() {
+    let last = |log| reason(after(None, vec![may_have_it()], vec![], (11, Some(log)))).to_string();
+    assert_eq!(last(away()), "may have been accepted by primary; HTTP 504");
+    assert_eq!(last(logging(vec![("primary", 1, 11, Answer::LOST)])), "HTTP 504");
 }
 
 #[test]
 fn a_delivery_that_nothing_could_note_goes_to_the_same_provider_again() {
-    let mut log = MockAttemptLog::new();
-    log.expect_note().returning(|_| Err(down("note")));
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    messages.expect_delivery_states().returning(|_| Ok(vec![DeliveryStatus::Pending.into()]));
     messages.expect_conclude().returning(|_| Err(down("conclude")));
     let providers = route(answering(vec![busy()]), answering(vec![taken("r")]));
-    let verdict = handle(Arc::new(messages), providers, log, 1);
-    let Verdict::Nack { reason, .. } = verdict else { panic!("not tried again: {verdict:?}") };
+    let reason = reason(handle(Arc::new(messages), providers, away(), 1));
     assert!(reason.as_str().starts_with("may have been accepted by secondary; delivered, but"), "{reason}");
 }
 
-/// Guard: doubts survive a revival | src/message_handler/asking.rs `was_tried`: by the attempt's number alone
 #[test]
 fn a_message_in_doubt_stays_with_its_provider_after_a_revival() {
-    let mut log = logging(vec![("secondary", 1, 1, Answer::DELIVERED)]);
-    let doubted = || vec![vec![ProviderName::new("secondary").expect("a name")]];
-    log.expect_in_doubt().times(1).withf(|ids| ids == [notification().id]).returning(move |_| Ok(doubted()));
-    let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|_| Ok(vec![Some(DeliveryStatus::Failed)]));
-    messages.expect_reopen().times(1).returning(|_| Ok(()));
+    let log = logging(vec![("secondary", 1, 1, Answer::DELIVERED)]);
+    let mut messages = doubted(DeliveryStatus::Failed);
+    messages.expect_reopen().times(1).returning(|_| Ok(Some(DeliveryStatus::Pending)));
     messages.expect_conclude().times(1).returning(|_| Ok(()));
     let providers = route(answering(vec![]), answering(vec![taken("r")]));
     assert_eq!(handle(Arc::new(messages), providers, log, 1), Verdict::ack(), "a revival counts from one");
-}
-
-/// Guard: nothing is sent while doubts cannot be read | src/message_handler/asking.rs `in_doubt`: an error is
-/// no doubt
-#[test]
-fn while_earlier_attempts_cannot_be_read_a_message_is_given_back_unsent() {
-    let mut log = MockAttemptLog::new();
-    log.expect_in_doubt().times(1).returning(|_| Err(down("attempts")));
-    let providers = route(answering(vec![]), answering(vec![]));
-    assert_eq!(handle(concluding(0, DeliveryStatus::Delivered), providers, log, 2), Verdict::Release);
 }
 
 #[test]

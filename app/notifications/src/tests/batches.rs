@@ -70,7 +70,8 @@ pub(super) fn claimed_messages() -> [Claimed; 3] {
 
 pub(super) fn pending() -> MockMessageRepository {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().times(1).returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    let states = messages.expect_delivery_states().times(1);
+    states.returning(|ids| Ok(vec![DeliveryStatus::Pending.into(); ids.len()]));
     messages
 }
 
@@ -115,9 +116,9 @@ fn a_payload_that_is_no_message_is_buried_and_the_others_are_delivered() {
 #[test]
 fn a_record_that_cannot_be_read_puts_off_its_own_message_only() {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().times(4).returning(|ids| match ids.contains(&Uuid::from_u128(2)) {
+    messages.expect_delivery_states().times(4).returning(|ids| match ids.contains(&Uuid::from_u128(2)) {
         true => Err(corrupt()),
-        false => Ok(vec![Some(DeliveryStatus::Pending)]),
+        false => Ok(vec![DeliveryStatus::Pending.into()]),
     });
     messages.expect_conclude().returning(|_| Ok(()));
     let verdicts = handled(&delivery(messages, accepting()), &claimed_messages());
@@ -128,7 +129,7 @@ fn a_record_that_cannot_be_read_puts_off_its_own_message_only() {
 #[test]
 fn while_the_store_is_away_it_is_asked_once_for_a_batch() {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().times(1).returning(|_| Err(down("status")));
+    messages.expect_delivery_states().times(1).returning(|_| Err(down("status")));
     let verdicts = handled(&delivery(messages, accepting()), &claimed_messages());
     assert_eq!(verdicts, [Verdict::Release, Verdict::Release, Verdict::Release]);
     let mut messages = pending();

@@ -214,7 +214,8 @@ fn deliver(
     let noted = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&noted);
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    let states = messages.expect_delivery_states();
+    states.returning(|ids| Ok(vec![DeliveryStatus::Pending.into(); ids.len()]));
     messages.expect_conclude().returning(move |outcomes| {
         seen.lock().expect("no panic").extend_from_slice(outcomes);
         Ok(())

@@ -131,6 +131,9 @@ fn item(n: u128, status: DeliveryStatus) -> KeptItem {
     KeptItem { item: DigestItem { message, params: [].into(), language: None }, status }
 }
 
+/// An item whose request was cancelled after it had failed.
+const OF_CANCELLED: u128 = 9;
+
 /// The message of the digest that the item 1 has opened.
 fn digest() -> NotificationMessage {
     let opening = item(1, Pending).item.opening(WINDOW).expect("a message");
@@ -170,8 +173,10 @@ impl Came {
         let seen = Arc::clone(&reopened);
         messages.expect_reopen().returning(move |id| {
             seen.lock().expect("no panic").push(id.as_u128());
-            Ok(())
+            Ok(Some(if id.as_u128() == OF_CANCELLED { Cancelled } else { Pending }))
         });
+        let states = messages.expect_delivery_states().times(1).withf(|ids| ids == [Uuid::from_u128(1)]);
+        states.returning(|_| Ok(vec![Pending.into()]));
         messages.expect_since_1970().returning(|| Ok(Duration::from_secs(100)));
         let mut provider = MockChannelProvider::new();
         let seen = Arc::clone(&delivered);
@@ -293,13 +298,24 @@ fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed), (2, Failed)]));
 }
 
+/// Guard: a revived digest leaves items of cancelled requests out | src/message_handler/digesting.rs `take_up_items`:
+/// each is pending
+#[test]
+fn a_revived_digest_leaves_out_what_belongs_to_a_cancelled_request() {
+    let came = Came::of(vec![item(1, Failed), item(OF_CANCELLED, Failed)], 1);
+    assert_eq!((came.verdict.clone(), came.reopened.clone()), (Verdict::ack(), vec![1, OF_CANCELLED]));
+    assert_eq!((came.delivered.clone(), came.statuses()), (vec!["1".to_owned()], vec![(1, Taken)]));
+    let nothing = Came::of(vec![item(OF_CANCELLED, Failed)], 1);
+    assert_eq!((nothing.verdict, nothing.delivered.len(), nothing.noted.len()), (Verdict::ack(), 0, 0));
+}
+
 /// Guard: a half-recorded end of a digest leaves no item | domain/src/notification/digest/taking.rs `of`:
 /// items of one status alone
 #[test]
 fn of_a_digest_whose_end_was_noted_of_some_items_none_is_left_behind() {
     let items = vec![item(1, Failed), item(2, Pending), item(3, Cancelled)];
     let again = Came::of(items.clone(), 2);
-    assert_eq!((again.verdict.clone(), again.reopened.clone()), (Verdict::ack(), vec![1, 2]));
+    assert_eq!((again.verdict.clone(), again.reopened.clone()), (Verdict::ack(), vec![1]));
     assert_eq!(again.delivered, ["1 (+1)"]);
     assert_eq!(again.statuses(), [(1, Taken), (2, Taken)]);
     let over = Came::of(items, 12);
@@ -320,8 +336,9 @@ fn while_the_store_is_away_a_digest_is_given_back_and_a_relay_without_digests_pu
     let came = Came::to(Err(down("digest")), Ok(Delivered::default()), None, 1);
     assert_eq!((came.verdict, came.delivered.len()), (Verdict::Release, 0));
     let provider = Providers::new().with(Channel::Email, Arc::new(MockChannelProvider::new()));
-    let handler =
-        MessageHandler::new(Arc::new(MockMessageRepository::new()), provider, MessageConfig::default());
+    let mut messages = MockMessageRepository::new();
+    messages.expect_delivery_states().returning(|_| Ok(vec![Pending.into()]));
+    let handler = MessageHandler::new(Arc::new(messages), provider, MessageConfig::default());
     let verdict = finish(handler.expect("a handler").handle(&claimed_message(&digest(), 1)));
     assert!(matches!(verdict, Verdict::Nack { .. }), "{verdict:?}");
 }

@@ -12,7 +12,7 @@ use claimstream_domain::{
 use claimstream_ports::{
     Handler, StoreError, StoreErrorKind,
     mock::{MockChannelProvider, MockMessageRepository},
-    notification::{Delivered, DeliveryError, MessageOutcome, MissingRecord},
+    notification::{Delivered, DeliveryError, DeliveryState, MessageOutcome, MissingRecord},
 };
 
 use super::{
@@ -29,7 +29,8 @@ fn standing(status: Option<DeliveryStatus>) -> MockMessageRepository {
 /// The same; a record that is missing is restored as this.
 fn restored_as(restored: DeliveryStatus, status: Option<DeliveryStatus>) -> MockMessageRepository {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().withf(|ids| ids == [notification().id]).returning(move |_| Ok(vec![status]));
+    let state = messages.expect_delivery_states().withf(|ids| ids == [notification().id]);
+    state.returning(move |_| Ok(vec![DeliveryState { status, in_doubt: vec![] }]));
     if status.is_none() {
         let is_ours = |missing: &MissingRecord| {
             let NotificationMessage { id, request_id, .. } = notification();
@@ -109,8 +110,20 @@ fn a_settled_message_is_never_delivered_again() {
 fn a_failed_message_was_revived_however_many_processes_died_over_it_and_is_delivered() {
     for attempt in [1, 2, 11] {
         let mut messages = noting(standing(Some(DeliveryStatus::Failed)), delivered_as("r-1"));
-        messages.expect_reopen().times(1).withf(|id| *id == notification().id).returning(|_| Ok(()));
+        let reopen = messages.expect_reopen().times(1).withf(|id| *id == notification().id);
+        reopen.returning(|_| Ok(Some(DeliveryStatus::Pending)));
         assert_eq!(handle(messages, accepting("r-1"), attempt), Verdict::ack(), "attempt {attempt}");
+    }
+}
+
+/// Guard: a revived message of a cancelled request is not sent | src/message_handler.rs `take_up`: it is delivered
+/// wherever it stands
+#[test]
+fn a_revived_message_whose_request_was_cancelled_is_acked_unsent() {
+    for attempt in [1, 2, 11] {
+        let mut messages = standing(Some(DeliveryStatus::Failed));
+        messages.expect_reopen().times(1).returning(|_| Ok(Some(DeliveryStatus::Cancelled)));
+        assert_eq!(handle(messages, idle(), attempt), Verdict::ack(), "attempt {attempt}");
     }
 }
 
@@ -207,7 +220,7 @@ fn a_delivery_that_cannot_be_noted_comes_again_and_is_never_noted_as_failed() {
     };
     assert!(matches!(unnoted(1), Verdict::Nack { after: None, .. }));
     let Verdict::Nack { after: None, reason } = unnoted(11) else { panic!("not left to the spare attempt") };
-    assert!(reason.as_str().starts_with("delivered, but"), "{reason}");
+    assert!(reason.as_str().starts_with("may have been accepted by email-1; delivered, but"), "{reason}");
 }
 
 #[test]
@@ -244,7 +257,7 @@ fn a_refusal_that_cannot_be_noted_comes_again() {
 fn while_records_cannot_be_read_messages_are_given_back_unsent() {
     for attempt in [1, 11, 12] {
         let mut messages = MockMessageRepository::new();
-        messages.expect_status().returning(|_| Err(down("status")));
+        messages.expect_delivery_states().returning(|_| Err(down("status")));
         assert_eq!(handle(messages, idle(), attempt), Verdict::Release, "attempt {attempt}");
     }
 }
@@ -253,7 +266,7 @@ fn while_records_cannot_be_read_messages_are_given_back_unsent() {
 fn a_record_that_is_not_what_it_must_be_puts_the_message_off_unsent() {
     let mut messages = MockMessageRepository::new();
     messages
-        .expect_status()
+        .expect_delivery_states()
         .returning(|_| Err(StoreError::new(StoreErrorKind::Corrupt, "status", "an unknown status")));
     assert!(matches!(handle(messages, idle(), 1), Verdict::Nack { after: None, .. }));
 }
@@ -320,7 +333,7 @@ fn a_revived_message_that_comes_after_its_expiry_is_skipped_too() {
     };
     let mut messages = standing(Some(DeliveryStatus::Failed));
     messages.expect_since_1970().returning(|| Ok(Duration::from_secs(4_000_000_000)));
-    messages.expect_reopen().times(1).returning(|_| Ok(()));
+    messages.expect_reopen().times(1).returning(|_| Ok(Some(DeliveryStatus::Pending)));
     messages.expect_conclude().times(1).returning(|outcomes| {
         assert_eq!(outcomes[0].status, DeliveryStatus::Skipped);
         Ok(())

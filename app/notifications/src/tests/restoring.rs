@@ -5,7 +5,9 @@ use claimstream_domain::{
     notification::{DeliveryStatus, FanOutEnd, delivery_message_of},
 };
 use claimstream_ports::{
-    Handler, StoreError, StoreErrorKind, mock::MockMessageRepository, notification::MissingRecord,
+    Handler, StoreError, StoreErrorKind,
+    mock::MockMessageRepository,
+    notification::{DeliveryState, MissingRecord},
 };
 
 use super::{
@@ -21,7 +23,7 @@ use super::{
 fn a_message_whose_record_cannot_be_restored_is_not_delivered() {
     let failing = |error: fn() -> StoreError| {
         let mut messages = MockMessageRepository::new();
-        messages.expect_status().returning(|_| Ok(vec![None]));
+        messages.expect_delivery_states().returning(|_| Ok(vec![DeliveryState::default()]));
         messages.expect_restore().times(1).returning(move |_| Err(error()));
         messages
     };
@@ -42,7 +44,7 @@ fn a_message_whose_record_cannot_be_restored_is_not_delivered() {
 #[test]
 fn a_message_says_of_its_missing_record_that_more_steps_followed() {
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|_| Ok(vec![None]));
+    messages.expect_delivery_states().returning(|_| Ok(vec![DeliveryState::default()]));
     let says_more = |missing: &[MissingRecord]| missing.iter().all(|one| one.end == FanOutEnd::More);
     let restore = messages.expect_restore().times(1).withf(says_more);
     restore.returning(|_| Ok(vec![Some(DeliveryStatus::Cancelled)]));

@@ -17,9 +17,9 @@ use claimstream_domain::{
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, ChannelProvider, Delivered, DeliveryError, FanOutStep, MessageOutcome, MessageRepository,
-        MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted,
-        TemplateSource, restoring,
+        Cancelled, ChannelProvider, Delivered, DeliveryError, DeliveryState, FanOutStep, MessageOutcome,
+        MessageRepository, MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage,
+        StepNoted, TemplateSource, restoring,
     },
 };
 use uuid::Uuid;
@@ -221,6 +221,11 @@ impl MessageRepository for World {
         self.call(|state| ids.iter().map(|id| state.records.get(id).copied()).collect()).await
     }
 
+    async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
+        let known = self.status(ids).await?;
+        Ok(known.into_iter().map(|status| DeliveryState { status, in_doubt: Vec::new() }).collect())
+    }
+
     async fn since_1970(&self) -> Result<Duration, StoreError> {
         Ok(Duration::ZERO)
     }
@@ -249,11 +254,13 @@ impl MessageRepository for World {
         self.status(&ids).await
     }
 
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+    async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
         self.call(|state| {
-            if let Some(status @ DeliveryStatus::Failed) = state.records.get_mut(&id) {
+            let status = state.records.get_mut(&id)?;
+            if *status == DeliveryStatus::Failed {
                 *status = DeliveryStatus::Pending;
             }
+            Some(*status)
         })
         .await
     }

@@ -25,6 +25,8 @@ pub struct Play {
 pub enum Answer {
     /// New messages with these attempt numbers, cut to what was asked for.
     Messages(Vec<u32>),
+    /// New messages at their second attempt, which have this reason of the one before.
+    FailedFor(Vec<&'static str>),
     /// New messages with these attempt numbers, none of which has said why the attempt before failed.
     CutOff(Vec<u32>),
     /// So many new messages of one key, each behind the one that was made before it, except the first of all.
@@ -144,11 +146,16 @@ impl Stage {
         let cut_off = matches!(answer, Some(Answer::CutOff(_)));
         let runs = matches!(answer, Some(Answer::Run(_) | Answer::NewRun(_)));
         let is_new = matches!(answer, Some(Answer::NewRun(_)));
+        let failures = match &answer {
+            Some(Answer::FailedFor(reasons)) => reasons.clone(),
+            _ => Vec::new(),
+        };
         let attempts = match answer {
             None => Vec::new(),
             Some(Answer::Messages(attempts) | Answer::CutOff(attempts) | Answer::NewRun(attempts)) => {
                 attempts.into_iter().take(asked).collect()
             }
+            Some(Answer::FailedFor(reasons)) => vec![2; reasons.len().min(asked)],
             Some(Answer::Full) => vec![1; asked],
             Some(Answer::Run(count) | Answer::RunOr(_, count)) => vec![1; count.min(asked)],
             Some(Answer::Fails(kind)) => {
@@ -157,6 +164,9 @@ impl Stage {
             }
         };
         let mut claimed: Vec<_> = attempts.into_iter().map(|attempt| self.make(claim, attempt)).collect();
+        for (claimed, failure) in claimed.iter_mut().zip(failures) {
+            claimed.last_error = Some(Reason::new(failure));
+        }
         if cut_off {
             claimed.iter_mut().for_each(|claimed| claimed.last_error = None);
         }

@@ -9,10 +9,27 @@ use std::{
 };
 
 use claimstream::{PipelineReport, RelayConfig, Timer, Verdict, handler_fn};
-use claimstream_domain::Disposition;
+use claimstream_domain::{Disposition, Settlement};
 
 use crate::play::{Answer, Bench, Play, id};
 use crate::slow_handler::{Slow, start};
+
+/// Guard: the relay's reason keeps a doubt | src/claim_handle.rs `decide`: the verdict as it is
+#[test]
+fn a_relay_that_says_why_an_attempt_failed_keeps_who_may_have_accepted_the_message() {
+    let failures = vec!["may have been accepted by one; HTTP 504", "HTTP 503"];
+    let (play, mut bench) = (Play::new([Answer::FailedFor(failures)]), Bench::default());
+    let handler = handler_fn(|_| std::future::pending());
+    let (stop, task) = start(&play, &bench, RelayConfig::default(), handler);
+    bench.pass(&play.timer, Duration::from_secs(601));
+    stop.send(()).unwrap();
+    bench.finish(&play.timer, task).unwrap();
+    let is_kept = |settlement: &Settlement| match &settlement.disposition {
+        Disposition::Retry { reason, .. } => reason.as_str().starts_with("may have been accepted by one; "),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(play.settled().iter().map(is_kept).collect::<Vec<_>>(), [true, false]);
+}
 
 /// Guard: handlers have a time limit | src/attempts.rs `poll_over_time`: does nothing
 /// Guard: a handler whose time is up is dropped | src/attempts.rs `poll_over_time`: no `abort`

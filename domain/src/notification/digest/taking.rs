@@ -17,8 +17,6 @@ pub struct KeptItem {
 pub struct DigestTaking {
     /// Where the digest stands: pending while one of its items is, or else failed if one has failed; otherwise nothing is left.
     pub status: DeliveryStatus,
-    /// Whether some of its items have failed before.
-    pub have_failed: bool,
     /// The items that are delivered together, in the order in which they came.
     pub items: Vec<DigestItem>,
     /// The messages that have expired.
@@ -28,14 +26,12 @@ pub struct DigestTaking {
 impl DigestTaking {
     /// What is left of these items at the moment `now`.
     ///
-    /// An item whose record was taken back, skipped or delivered is none any more. One that has failed is tried again: the digest was
-    /// revived, or its end was noted of some items only.
+    /// An item whose record was taken back, skipped or delivered is none any more. One that has failed is tried again if it was taken up.
     pub fn of(kept: Vec<KeptItem>, now: Timestamp) -> Self {
         let has = |status| kept.iter().any(|item| item.status == status);
         let open = [DeliveryStatus::Pending, DeliveryStatus::Failed];
         let status = open.into_iter().find(|status| has(*status)).unwrap_or(DeliveryStatus::Delivered);
-        let have_failed = has(DeliveryStatus::Failed);
-        let mut taking = Self { status, have_failed, items: Vec::new(), expired: Vec::new() };
+        let mut taking = Self { status, items: Vec::new(), expired: Vec::new() };
         let left = kept.into_iter().filter(|kept| open.contains(&kept.status));
         for KeptItem { item, .. } in left {
             match item.message.expires_at.is_some_and(|until| until < now) {
@@ -86,8 +82,6 @@ mod tests {
                 }
             }
             prop_assert!(delivered.is_sorted());
-            let have_failed = all.iter().any(|item| item.status == DeliveryStatus::Failed);
-            prop_assert_eq!(taking.have_failed, have_failed);
             let is_over = !all.iter().any(|kept| {
                 matches!(kept.status, DeliveryStatus::Pending | DeliveryStatus::Failed)
             });

@@ -18,6 +18,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["dead_letters" needs [Claims, Settl
     an_empty_filter_means_every_queue needs [Store],
     a_revived_message_is_due_at_once_with_no_attempts_counted,
     a_revived_message_has_left_the_dead_letters needs [Store],
+    a_revived_message_keeps_who_may_have_accepted_it_and_no_other_reason needs [Store],
     a_revived_message_can_die_again,
     revive_says_how_many_and_leaves_the_rest needs [Store],
     a_letter_is_revived_once_by_many_at_a_time needs [Store],
@@ -127,6 +128,21 @@ pub async fn a_revived_message_has_left_the_dead_letters(fixture: Fixture) {
     assert_eq!(fixture.rival.dead().await, []);
     assert_eq!(fixture.rival.revive(&fixture.rival.own_dead()).await, 0);
     assert_eq!(fixture.store.take_all().await.len(), 1);
+}
+
+/// Guard: a revival keeps a doubt | adapters/sea-orm/src/sql/dead_letters/revive_queue.sql: `last_error` is NULL
+pub async fn a_revived_message_keeps_who_may_have_accepted_it_and_no_other_reason(fixture: Fixture) {
+    for (reason, is_kept) in
+        [("may have been accepted by mail-1, mail-2; HTTP 504", true), ("HTTP 504", false)]
+    {
+        fixture.store.enqueue(&[fixture.message()]).await;
+        let claimed = fixture.store.take_one().await;
+        let _ = fixture.store.bury(&claimed, reason).await;
+        assert_eq!(fixture.rival.revive(&fixture.rival.own_dead()).await, 1);
+        let revived = fixture.store.take_one().await;
+        assert_eq!(revived.last_error, is_kept.then(|| Reason::new(reason)));
+        let _ = fixture.store.ack(&revived).await;
+    }
 }
 
 pub async fn a_revived_message_can_die_again(fixture: Fixture) {

@@ -24,11 +24,11 @@ impl Journal {
         self.state().accepted.iter().filter(|(_, claim)| claim.instance() == instance).count() as u64
     }
 
-    /// The claim by which a message is tried again, if its handler asked for that.
-    pub(crate) fn failed(&self, id: MessageId) -> Option<ClaimId> {
-        let state = self.state();
-        let claim = state.messages.get(&id)?.retried?;
-        (state.handled.get(&(id, claim)) == Some(&Some(Said::Nack))).then_some(claim)
+    /// Whether the store has kept the reason that a handler gave for the end of this claim.
+    pub(crate) fn has_kept_its_reason(&self, receipt: &Receipt) -> bool {
+        let (state, key) = (self.state(), (receipt.message, receipt.claim));
+        let said = state.handled.get(&key).copied().flatten();
+        state.with_reason.contains(&key) && matches!(said, Some(Said::Nack | Said::Bury))
     }
 
     /// Whether the store has accepted a settlement of this claim.
@@ -65,10 +65,5 @@ impl Journal {
     /// How many attempts of a message are counted.
     pub(crate) fn attempts(&self, id: MessageId) -> u32 {
         self.state().messages.get(&id).map_or(0, |entry| entry.attempts)
-    }
-
-    /// How often a message was revived.
-    pub(crate) fn revivals(&self, id: MessageId) -> u32 {
-        self.state().messages.get(&id).map_or(0, |entry| entry.revivals)
     }
 }

@@ -1,4 +1,4 @@
--- Makes a failed message pending again.
+-- Moves a failed message on that was revived.
 UPDATE claimstream_notification_message
-   SET status = 'PENDING', reason = NULL, changed_at = {now}
+   SET status = :status, reason = :reason, changed_at = {now}
  WHERE id = :id AND status = 'FAILED'

@@ -5,13 +5,17 @@ use std::time::Duration;
 use claimstream_domain::{
     Reason,
     notification::{
-        Answer,
+        Answer, DeliveryStatus,
         provider::{ProviderName, Rate},
     },
 };
-use claimstream_ports::notification::DeliveryAttempt;
+use claimstream_ports::notification::{DeliveryAttempt, DeliveryState};
 use uuid::Uuid;
 
+use super::{
+    messages::record,
+    sample::{keep, submitted},
+};
 use crate::{
     NotificationFixture,
     suite::{Case, cases},
@@ -20,7 +24,7 @@ use crate::{
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
     attempts_are_read_from_the_oldest_on_with_what_was_answered,
     an_attempt_that_is_noted_twice_is_there_once,
-    providers_that_may_have_accepted_a_message_are_named_for_each,
+    providers_that_may_have_a_message_are_read_with_where_it_stands,
     tokens_are_handed_out_at_the_rate_to_all_together needs [Store],
 ];
 
@@ -74,17 +78,25 @@ pub async fn an_attempt_that_is_noted_twice_is_there_once(fixture: NotificationF
     assert_eq!(calls, [(1, "primary"), (2, "secondary")]);
 }
 
-pub async fn providers_that_may_have_accepted_a_message_are_named_for_each(fixture: NotificationFixture) {
+pub async fn providers_that_may_have_a_message_are_read_with_where_it_stands(fixture: NotificationFixture) {
     let (doubted, sure) = (Uuid::now_v7(), Uuid::now_v7());
+    let taken = record(submitted(&fixture).await, 1, DeliveryStatus::Pending);
+    keep(&fixture.store, std::slice::from_ref(&taken)).await;
     let all = [
         attempt(doubted, 1, Duration::ZERO, Answer::LOST),
         attempt(doubted, 2, Duration::ZERO, Answer::LOST),
         DeliveryAttempt { provider: name("other"), ..attempt(doubted, 3, Duration::ZERO, Answer::LATER) },
         attempt(sure, 1, Duration::ZERO, Answer::NO_SESSION),
+        attempt(taken.id, 1, Duration::ZERO, Answer::DELIVERED),
     ];
     fixture.store.attempts.note(&all).await.expect("note");
-    let read = fixture.rival.attempts.in_doubt(&[sure, doubted, Uuid::now_v7()]).await.expect("in doubt");
-    assert_eq!(read, [vec![], vec![name("primary")], vec![]]);
+    let ids = [sure, taken.id, doubted, Uuid::now_v7()];
+    let read = fixture.rival.messages.delivery_states(&ids).await.expect("states");
+    let of = |status: Option<DeliveryStatus>, in_doubt: Vec<ProviderName>| DeliveryState { status, in_doubt };
+    let primary = || vec![name("primary")];
+    let pending = Some(DeliveryStatus::Pending);
+    assert_eq!(read, [of(None, vec![]), of(pending, primary()), of(None, primary()), of(None, vec![])]);
+    assert_eq!(fixture.rival.messages.delivery_states(&[]).await.expect("states"), []);
 }
 
 pub async fn tokens_are_handed_out_at_the_rate_to_all_together(fixture: NotificationFixture) {

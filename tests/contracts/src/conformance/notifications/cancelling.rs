@@ -26,6 +26,8 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_request_that_is_due_is_cancelled_and_its_outbox_message_stays_to_be_acked,
     a_request_that_is_being_fanned_out_is_cancelled_and_keeps_no_more_records needs [Store],
     a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered needs [Store],
+    a_failed_message_of_a_cancelled_request_is_reopened_as_cancelled needs [Store],
+    of_reopen_and_cancel_at_a_time_neither_leaves_a_message_pending needs [Store],
     a_message_that_was_taken_back_and_delivered_all_the_same_is_delivered needs [Store],
     a_request_with_nothing_left_to_take_back_is_not_cancelled needs [Store],
     a_request_is_cancelled_twice_with_the_same_end needs [Store],
@@ -110,6 +112,44 @@ pub async fn a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered(fix
     let back = Some(DeliveryStatus::Cancelled);
     assert_eq!(status, [Some(Delivered), Some(Failed), back, back, back]);
     assert_eq!(progress(&fixture, other).await.pending, 1);
+}
+
+/// Guard: a revived message of a cancelled request is cancelled | domain/src/notification/status.rs `revived`: pending whatever
+/// its request
+pub async fn a_failed_message_of_a_cancelled_request_is_reopened_as_cancelled(fixture: NotificationFixture) {
+    let request = submitted(&fixture).await;
+    let all: Vec<_> = (1..=2).map(|n| record(request, n, Pending)).collect();
+    note(&fixture.store, step(request, FanOutEnd::Done, &all)).await;
+    fixture.store.messages.conclude(&[outcome(all[0].id, Failed)]).await.expect("conclude");
+    fixture.store.requests.cancel(request).await.expect("cancel");
+    for _ in 0..2 {
+        let reopened = fixture.rival.messages.reopen(all[0].id).await.expect("reopen");
+        assert_eq!(reopened, Some(DeliveryStatus::Cancelled));
+    }
+    let record = fixture.store.reports.record(all[0].id).await.expect("record").expect("a record");
+    let reason = record.reason.expect("a reason");
+    assert!(reason.as_str().contains("request was cancelled"), "{reason}");
+    let after = progress(&fixture, request).await;
+    assert_eq!((after.pending, after.failed, after.cancelled), (0, 0, 2));
+}
+
+/// Guard: a message that is reopened during a cancellation is not left behind | adapters/sea-orm/src/notifications/records.rs
+/// `reopen_locked`: without a lock on the request
+pub async fn of_reopen_and_cancel_at_a_time_neither_leaves_a_message_pending(fixture: NotificationFixture) {
+    for _ in 0..20 {
+        let request = submitted(&fixture).await;
+        let all: Vec<_> = (1..=2).map(|n| record(request, n, Pending)).collect();
+        note(&fixture.store, step(request, FanOutEnd::Done, &all)).await;
+        fixture.store.messages.conclude(&[outcome(all[0].id, Failed)]).await.expect("conclude");
+        let (messages, canceller) = (fixture.store.messages.clone(), fixture.rival.requests.clone());
+        let revived = all[0].id;
+        let reopened = tokio::spawn(async move { messages.reopen(revived).await });
+        let cancelled = tokio::spawn(async move { canceller.cancel(request).await });
+        reopened.await.expect("a reopening").expect("reopen");
+        cancelled.await.expect("a cancelling").expect("cancel");
+        let after = progress(&fixture, request).await;
+        assert_eq!((after.pending, after.failed, after.cancelled), (0, 0, 2));
+    }
 }
 
 pub async fn a_message_that_was_taken_back_and_delivered_all_the_same_is_delivered(

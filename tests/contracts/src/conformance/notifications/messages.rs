@@ -112,10 +112,10 @@ pub async fn reopen_makes_a_failed_message_pending_and_no_other(fixture: Notific
     keep(&fixture.store, &all).await;
     let ends = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered)];
     fixture.store.messages.conclude(&ends).await.expect("conclude");
-    for record in &all {
-        fixture.rival.messages.reopen(record.id).await.expect("reopen");
+    for (record, status) in all.iter().zip([Pending, Delivered, Skipped]) {
+        assert_eq!(fixture.rival.messages.reopen(record.id).await.expect("reopen"), Some(status));
     }
-    fixture.rival.messages.reopen(Uuid::now_v7()).await.expect("reopen nothing");
+    assert_eq!(fixture.rival.messages.reopen(Uuid::now_v7()).await.expect("reopen nothing"), None);
     let status = fixture.store.messages.status(&all.each_ref().map(|r| r.id)).await.expect("status");
     assert_eq!(status, [Some(Pending), Some(Delivered), Some(Skipped)]);
     let page = fixture.store.reports.messages(request, None, 9).await.expect("messages");

@@ -1,13 +1,13 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::notification::{DeliveryStatus, Recipient, SegmentPlace, provider::ProviderName};
+use claimstream_domain::notification::{DeliveryStatus, Recipient, SegmentPlace};
 use claimstream_memory::MemoryDirectory;
 use claimstream_ports::{
     StoreError,
     notification::{
-        AttemptLog, Cancelled, DeliveryAttempt, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
-        RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted,
+        AttemptLog, Cancelled, DeliveryAttempt, DeliveryState, FanOutStep, MessageOutcome, MessageRepository,
+        MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted,
     },
 };
 use uuid::Uuid;
@@ -54,10 +54,22 @@ impl RequestRepository for FaultyRecords {
 #[async_trait]
 impl MessageRepository for FaultyRecords {
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let mut all = over_the_network!(self, MessageRepository::status, "status", ids.to_vec()).await?;
-        if self.0.sim.has(Sabotage::ForgetsCancellations) {
-            let cancelled = all.iter_mut().flatten().filter(|it| **it == DeliveryStatus::Cancelled);
-            cancelled.for_each(|status| *status = DeliveryStatus::Pending);
+        over_the_network!(self, MessageRepository::status, "status", ids.to_vec()).await
+    }
+
+    async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
+        let read = over_the_network!(self, MessageRepository::delivery_states, "states", ids.to_vec());
+        let mut all = read.await?;
+        for state in &mut all {
+            if self.0.sim.has(Sabotage::ForgetsCancellations) {
+                state.status = state.status.map(|status| match status {
+                    DeliveryStatus::Cancelled => DeliveryStatus::Pending,
+                    status => status,
+                });
+            }
+            if self.0.sim.has(Sabotage::ForgetsDoubts) {
+                state.in_doubt.clear();
+            }
         }
         Ok(all)
     }
@@ -83,7 +95,7 @@ impl MessageRepository for FaultyRecords {
         self.0.store.restore(missing).await
     }
 
-    async fn reopen(&self, id: Uuid) -> Result<(), StoreError> {
+    async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
         let store = self.0.store.clone();
         call(&self.0.sim, "reopen", async move { store.reopen(id).await }).await
     }
@@ -93,13 +105,6 @@ impl MessageRepository for FaultyRecords {
 impl AttemptLog for FaultyRecords {
     async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError> {
         over_the_network!(self, AttemptLog::note, "note attempts", attempts.to_vec()).await
-    }
-
-    async fn in_doubt(&self, messages: &[Uuid]) -> Result<Vec<Vec<ProviderName>>, StoreError> {
-        if self.0.sim.has(Sabotage::ForgetsDoubts) {
-            return Ok(vec![Vec::new(); messages.len()]);
-        }
-        over_the_network!(self, AttemptLog::in_doubt, "in doubt", messages.to_vec()).await
     }
 
     async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError> {

@@ -1,11 +1,11 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use claimstream_domain::{
     Claimed, Receipt,
-    notification::{Acceptance, DeliveryStatus, NotificationMessage, RequestStatus, provider::ProviderName},
+    notification::{Acceptance, DeliveryStatus, NotificationMessage, RequestStatus},
 };
 use claimstream_ports::notification::{
     AttemptLog, Delivered, DeliveryError, MessageRepository, RequestRepository,
@@ -40,8 +40,8 @@ struct Run {
     receipt: Receipt,
     /// Why it must not send the message, as that was when it began.
     over: Option<String>,
-    /// Which providers the log had in doubt when it began.
-    doubted: Vec<ProviderName>,
+    /// Which providers were known to be in doubt when it began.
+    doubted: BTreeSet<String>,
 }
 
 /// A provider that was asked.
@@ -108,9 +108,7 @@ impl Sends {
             else {
                 continue;
             };
-            // The handler takes a message of the first attempt for one that was never tried.
-            let doubted = (claimed.attempt > 1).then(|| self.logged_doubts(message.id));
-            let (over, doubted) = (self.over(claimed, &message), doubted.unwrap_or_default());
+            let (over, doubted) = (self.over(claimed, &message), self.known_doubts(message.id));
             let mut state = self.state();
             state.next_run += 1;
             let number = state.next_run;
@@ -126,15 +124,11 @@ impl Sends {
         let store = &self.outbox.store;
         let status = MessageRepository::status(store, &[message.id]).now_or_never()?.ok()?;
         let request = RequestRepository::read(store, &[message.request_id]).now_or_never()?.ok()?;
-        let revivals = self.outbox.journal.revivals(claimed.message.id);
-        let is_cancelled = request.first()?.as_ref()?.status == RequestStatus::Cancelled;
+        if request.first()?.as_ref()?.status == RequestStatus::Cancelled {
+            return Some("its request is called off".into());
+        }
         match status.first()? {
-            // What had failed before its request was called off is sent again if an operator revives it.
-            Some(DeliveryStatus::Failed) => {}
-            Some(DeliveryStatus::Pending) | None if is_cancelled && revivals == 0 => {
-                return Some("its request is called off".into());
-            }
-            Some(DeliveryStatus::Pending) | None => {}
+            Some(DeliveryStatus::Failed | DeliveryStatus::Pending) | None => {}
             Some(status) => return Some(format!("it is {status}")),
         }
         if message.expires_at.is_some_and(|expires_at| expires_at < self.sim().store_now()) {
@@ -143,9 +137,21 @@ impl Sends {
         (claimed.attempt > MAX_ATTEMPTS).then(|| "no attempt is left".into())
     }
 
-    fn logged_doubts(&self, id: Uuid) -> Vec<ProviderName> {
-        let doubts = self.outbox.store.in_doubt(&[id]).now_or_never().and_then(Result::ok);
-        doubts.into_iter().flatten().flatten().collect()
+    /// The providers that the store knows to be in doubt, or to have accepted the message: by the log of attempts, or by the reason of an
+    /// attempt that was settled as its handler said.
+    fn known_doubts(&self, id: Uuid) -> BTreeSet<String> {
+        let logged = self.outbox.store.attempts(&[id]).now_or_never().and_then(Result::ok);
+        let logged = logged.into_iter().flatten();
+        let open = logged.filter(|attempt| attempt.answer.acceptance != Acceptance::NotAccepted);
+        let mut known: BTreeSet<String> = open.map(|attempt| attempt.provider.to_string()).collect();
+        let is_recorded = |call: &&Call| {
+            let is_open = matches!(call.answer, Some(Answered::Unknown | Answered::Taken));
+            is_open && call.receipts.iter().all(|receipt| self.outbox.journal.has_kept_its_reason(receipt))
+        };
+        let state = self.state();
+        let calls = state.calls.get(&id).into_iter().flatten();
+        known.extend(calls.filter(is_recorded).map(|call| call.provider.to_owned()));
+        known
     }
 
     /// A provider is asked to take a message; answers which call of the message this is.
@@ -159,29 +165,13 @@ impl Sends {
             let why = runs.first().and_then(|run| run.over.as_deref()).unwrap_or("no handler has it");
             sim.fail(format!("{id} is sent, and {why}"));
         }
-        let calls = state.calls.entry(id).or_default();
-        if let Some(doubted) = self.doubted(calls, &runs, provider) {
+        if let Some(doubted) = doubted(&runs, provider) {
             sim.fail(format!("{provider} is asked to deliver {id}, which {doubted} may have accepted"));
         }
+        let calls = state.calls.entry(id).or_default();
         let receipts = runs.into_iter().map(|run| run.receipt).collect();
         calls.push(Call { provider, receipts, answer: None });
         calls.len() - 1
-    }
-
-    /// Another provider that may have accepted the message, as this one has not, and as the handler must know: from the log, or from the
-    /// reason of the attempt before, if its handler gave it.
-    fn doubted(&self, calls: &[Call], runs: &[Run], provider: &str) -> Option<String> {
-        let is_unlogged = |run: &Run| {
-            run.doubted.is_empty() || run.doubted.iter().any(|doubted| doubted.as_str() == provider)
-        };
-        if let (Some(run), false) = (runs.first(), runs.iter().any(is_unlogged)) {
-            return run.doubted.first().map(ToString::to_string);
-        }
-        let unknown = || calls.iter().filter(|call| call.answer == Some(Answered::Unknown));
-        let failed = self.outbox.journal.failed(runs.first()?.receipt.message);
-        let is_of_it = |call: &&Call| call.receipts.iter().all(|receipt| Some(receipt.claim) == failed);
-        let doubted = unknown().find(is_of_it).filter(|_| unknown().all(|call| call.provider != provider));
-        doubted.map(|call| call.provider.to_owned())
     }
 
     /// The provider has the message.
@@ -214,4 +204,11 @@ impl Sends {
     pub(super) fn asked(&self, id: Uuid) -> usize {
         self.state().calls.get(&id).map_or(0, Vec::len)
     }
+}
+
+/// Another provider that may have accepted the message, as this one has not, and as each of the runs must know.
+fn doubted<'a>(runs: &'a [Run], provider: &str) -> Option<&'a str> {
+    let may_ask = |run: &Run| run.doubted.is_empty() || run.doubted.contains(provider);
+    let run = runs.first().filter(|_| !runs.iter().any(may_ask))?;
+    run.doubted.first().map(String::as_str)
 }
