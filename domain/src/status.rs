@@ -39,6 +39,11 @@ impl QueueStatus {
         self.depth.saturating_sub(self.due + self.leased + self.retrying + self.stray)
     }
 
+    /// Messages whose time has not come, whether an attempt has failed or none is counted.
+    pub fn waiting(&self) -> u64 {
+        self.scheduled() + self.retrying
+    }
+
     /// Whether nobody seems to read the queue: something has been due for long, and nothing is in hand.
     pub fn seems_unread(&self) -> bool {
         self.leased == 0 && self.oldest.is_some_and(|oldest| oldest >= Self::UNREAD_AFTER)

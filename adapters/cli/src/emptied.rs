@@ -1,12 +1,13 @@
 use std::time::Duration;
 
-use claimstream_domain::{PausedQueue, QueueStatus};
+use claimstream_domain::{PausedQueue, QueueStatus, publishing::OutagePacing};
 use claimstream_ports::{Observe, PauseQueues, StoreError, Timer};
 
 use crate::unpublished::Unpublished;
 
 /// Ends when these queues hold nothing that is due or leased; what waits for a later time does not count, nor what
-/// is due in a paused queue, nor a queue whose broker stays away.
+/// is due in a paused queue, nor a queue whose broker stays away. What waits in a queue that is published counts in the beginning: an earlier
+/// process may have given it back a moment ago, because the broker was away.
 ///
 /// A request and its messages, and a message and its copies, change places in one transaction, and one statement reads all queues, so none is missed
 /// on the way from one to the other. But that statement takes its time a little before it sees the rows: a message written
@@ -19,11 +20,14 @@ pub(crate) async fn emptied(
     timer: &impl Timer,
 ) {
     let mut found_empty = false;
+    let began = timer.now();
     loop {
         let asked = timer.now();
+        let is_fresh = asked.saturating_sub(began) < GIVEN_BACK;
+        let waiting = |queue: &str| is_fresh && unpublished.publishes(queue);
         let ours: Vec<&String> =
             ours.iter().filter(|queue| !unpublished.waits_for_its_broker(queue)).collect();
-        let is_empty = is_empty(&ours, queues, pauses).await;
+        let is_empty = is_empty(&ours, waiting, queues, pauses).await;
         if is_empty && found_empty {
             return;
         }
@@ -33,13 +37,21 @@ pub(crate) async fn emptied(
     }
 }
 
-async fn is_empty(ours: &[&String], queues: &impl Observe, pauses: &impl PauseQueues) -> bool {
+/// For how long a message waits that a process gave back soon after it had begun.
+const GIVEN_BACK: Duration = OutagePacing::HOLD.saturating_mul(2);
+
+async fn is_empty(
+    ours: &[&String],
+    waiting: impl Fn(&str) -> bool,
+    queues: &impl Observe,
+    pauses: &impl PauseQueues,
+) -> bool {
     let looked = match pauses.paused().await {
         Ok(paused) => queues.observe().await.map(|queues| (queues, paused)),
         Err(error) => Err(error),
     };
     match looked {
-        Ok((queues, paused)) => !queues.iter().any(|status| is_busy(ours, status, &paused)),
+        Ok((queues, paused)) => !queues.iter().any(|status| is_busy(ours, &waiting, status, &paused)),
         Err(error) => {
             report(&error);
             false
@@ -47,10 +59,17 @@ async fn is_empty(ours: &[&String], queues: &impl Observe, pauses: &impl PauseQu
     }
 }
 
-fn is_busy(ours: &[&String], status: &QueueStatus, paused: &[PausedQueue]) -> bool {
-    let is_ours = ours.iter().any(|queue| *queue == status.queue.as_str());
+fn is_busy(
+    ours: &[&String],
+    waiting: impl Fn(&str) -> bool,
+    status: &QueueStatus,
+    paused: &[PausedQueue],
+) -> bool {
+    let queue = status.queue.as_str();
+    let is_ours = ours.iter().any(|known| *known == queue);
     let is_paused = paused.iter().any(|paused| paused.queue == status.queue);
-    is_ours && (status.leased > 0 || (status.due > 0 && !is_paused))
+    let counted = if waiting(queue) { status.due + status.waiting() } else { status.due };
+    is_ours && (status.leased > 0 || (counted > 0 && !is_paused))
 }
 
 fn report(error: &StoreError) {
@@ -59,14 +78,21 @@ fn report(error: &StoreError) {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::VecDeque, sync::Mutex};
+    use std::{
+        collections::VecDeque,
+        sync::{Arc, Mutex},
+    };
 
-    use claimstream_domain::{PauseNote, QueueName};
+    use claimstream_domain::{
+        PauseNote, QueueName,
+        publishing::{EventMode, Route},
+    };
     use claimstream_notifications::Priority;
     use claimstream_ports::{
         StoreErrorKind,
-        mock::{MockObserve, MockPauseQueues},
+        mock::{MockObserve, MockPauseQueues, MockPublish},
     };
+    use claimstream_publishing::PublishHandler;
     use claimstream_tokio::TokioTimer;
 
     use super::*;
@@ -86,8 +112,17 @@ mod tests {
         answers: Vec<Result<Vec<QueueStatus>, StoreError>>,
         paused: Vec<PausedQueue>,
     ) -> usize {
+        looks_of(answers, paused, &Unpublished::default()).await
+    }
+
+    async fn looks_of(
+        answers: Vec<Result<Vec<QueueStatus>, StoreError>>,
+        paused: Vec<PausedQueue>,
+        unpublished: &Unpublished,
+    ) -> usize {
         let all = answers.len();
-        let answers = Mutex::new(VecDeque::from(answers));
+        let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+        let left = Arc::clone(&answers);
         let mut queues = MockObserve::new();
         queues
             .expect_observe()
@@ -95,8 +130,29 @@ mod tests {
         let mut pauses = MockPauseQueues::new();
         pauses.expect_paused().returning(move || Ok(paused.clone()));
         let ours = [Priority::Normal.message_queue().to_owned()];
-        emptied(&ours, &Unpublished::default(), &queues, &pauses, &TokioTimer::new()).await;
-        all
+        emptied(&ours, unpublished, &queues, &pauses, &TokioTimer::new()).await;
+        all - left.lock().unwrap().len()
+    }
+
+    /// The queue is published, to a broker that nothing was sent to yet.
+    fn published() -> Unpublished {
+        let route = Route { place: "orders".parse().unwrap(), events: EventMode::Plain };
+        let timer = Arc::new(TokioTimer::new());
+        let handler = PublishHandler::new("orders", Arc::new(MockPublish::new()), route, timer);
+        let queue = QueueName::new(Priority::Normal.message_queue()).unwrap();
+        Unpublished::of(vec![(queue, "orders".parse().unwrap(), handler.standing())])
+    }
+
+    /// Guard: a message that an earlier run gave back is not left behind | `emptied`: no look at `waiting`
+    #[tokio::test(start_paused = true)]
+    async fn what_an_earlier_run_gave_back_is_waited_for_and_what_waits_for_long_is_not() {
+        let given_back =
+            || vec![holding(1, 0), holding(1, 0), holding(1, 0), holding(1, 1), holding(0, 0), holding(0, 0)];
+        assert_eq!(looks_of(given_back(), Vec::new(), &published()).await, 6);
+        assert_eq!(looks(given_back()).await, 2, "nothing of it is published");
+        let looks = looks_of((0..1000).map(|_| holding(1, 0)).collect(), Vec::new(), &published()).await;
+        let every = Duration::from_millis(100);
+        assert_eq!(looks as u128, GIVEN_BACK.as_millis() / every.as_millis() + 2);
     }
 
     #[tokio::test(start_paused = true)]

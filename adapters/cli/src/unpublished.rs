@@ -13,6 +13,11 @@ impl Unpublished {
         Self(brokers)
     }
 
+    /// Whether the relay publishes this queue.
+    pub(crate) fn publishes(&self, queue: &str) -> bool {
+        self.0.iter().any(|(known, ..)| known.as_str() == queue)
+    }
+
     /// Whether waiting for this queue to be empty is to wait for a broker.
     pub(crate) fn waits_for_its_broker(&self, queue: &str) -> bool {
         self.0.iter().any(|(known, _, broker)| known.as_str() == queue && broker.stays_away())
