@@ -40,7 +40,9 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         let exit = match self {
             _ if self.is_closed_pipe() => Exit::Done,
-            Self::Usage(_) | Self::Config(_) | Self::Open(OpenError::Config(_)) => Exit::NotUnderstood,
+            Self::Usage(_) | Self::Config(_) | Self::Open(OpenError::Config(_) | OpenError::NoSecret(_)) => {
+                Exit::NotUnderstood
+            }
             Self::Open(_) | Self::Store(_) | Self::Relay(_) | Self::Refused(_) | Self::Output(_) => {
                 Exit::NotDone
             }

@@ -66,6 +66,7 @@ mod redis;
 mod refusal;
 mod relay_log;
 mod relays;
+mod renewed_broker;
 mod run_arguments;
 mod schema_arguments;
 #[cfg(feature = "board")]

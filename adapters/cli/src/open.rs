@@ -15,6 +15,9 @@ pub enum OpenError {
     /// The configuration does not say where it is, or its secret is not to be had.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The file with its password cannot be read, as while it is replaced.
+    #[error(transparent)]
+    NoSecret(ConfigError),
     /// There is no such file, and the command makes none.
     #[error("there is no database {path}; make it with `claimstream schema apply`", path = .0.display())]
     NoFile(PathBuf),
@@ -126,11 +129,15 @@ impl Database {
     }
 
     /// The URL with its password.
-    pub(crate) fn location(&self) -> Result<DatabaseUrl, ConfigError> {
+    pub(crate) fn location(&self) -> Result<DatabaseUrl, OpenError> {
         let url = self.url.clone().ok_or_else(|| ConfigError::new(UNSET.into()))?;
         let refused = |why: String| ConfigError::new(format!("`database.password`: {why}"));
-        match self.password.read().map_err(refused)? {
-            Some(password) => url.with_password(&password).map_err(refused),
+        let secret = self.password.read().map_err(|why| match self.password.file {
+            Some(_) => OpenError::NoSecret(refused(why)),
+            None => OpenError::Config(refused(why)),
+        });
+        match secret? {
+            Some(password) => Ok(url.with_password(&password).map_err(refused)?),
             None => Ok(url),
         }
     }
@@ -141,3 +148,24 @@ const SOON: Duration = Duration::from_millis(1_900);
 
 const UNSET: &str = "`database.url` is not set; use --database URL, CLAIMSTREAM_DATABASE__URL or the file, with a URL \
                      such as mysql://user@host/database or sqlite://file.db";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SecretSource;
+
+    /// Guard: a password file that is missing for a moment ends no relay of several databases | `location`: `Config` for a
+    /// file as well; or one_relay.rs `open`: `NoSecret` ends it
+    #[test]
+    fn a_password_file_that_is_missing_is_told_from_a_configuration_that_is_wrong() {
+        let database = |password| Database {
+            url: DatabaseUrl::new("mysql://app@127.0.0.1/shop").ok(),
+            password,
+            ..Database::default()
+        };
+        let file = SecretSource { file: Some("/no/such/file".into()), ..SecretSource::default() };
+        assert!(matches!(database(file).location(), Err(OpenError::NoSecret(_))));
+        let variable = SecretSource { env: Some("NO_SUCH_THING".into()), ..SecretSource::default() };
+        assert!(matches!(database(variable).location(), Err(OpenError::Config(_))));
+    }
+}

@@ -14,6 +14,7 @@ use crate::{
     exporting::Exporting,
     notification_relay::Surroundings,
     pipeline_task::{PipelineTask, first_ended, reports},
+    renewed_broker::RenewedBroker,
 };
 
 /// The pipelines that publish queues to brokers: one for each target, and one for each queue that several targets share, which
@@ -181,7 +182,8 @@ impl Composition<'_> {
             broker.map_err(|(key, why)| ConfigError::new(format!("`publish.{name}.{key}`: {why}")))?;
         let lacking = || ConfigError::new(format!("`publish.{name}.place`: a target needs a place"));
         let route = settings.route().ok_or_else(lacking)?;
-        Ok(PublishHandler::new(name.as_str(), broker.publisher(), route, Arc::new(TokioTimer::new())))
+        let broker = Arc::new(RenewedBroker::new(settings, &broker));
+        Ok(PublishHandler::new(name.as_str(), broker, route, Arc::new(TokioTimer::new())))
     }
 }
 

@@ -2,6 +2,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use claimstream_ports::{Deadline, StoreError, StoreErrorKind, Timer};
 use claimstream_tokio::TokioTimer;
+use futures::{StreamExt, stream::FuturesUnordered};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, Pipeline, RedisFuture, RedisResult, Value,
     aio::{ConnectionLike, MultiplexedConnection, PubSub},
@@ -164,25 +165,41 @@ async fn client(place: &RedisPlace) -> RedisResult<Client> {
         Kind::Server(url) => Client::open(url.as_str()),
         Kind::Cluster(nodes) => answering(nodes).await,
         Kind::Sentinel { nodes, master, access } => {
-            let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
-            let access = Some(access.settings()?);
-            let mut sentinel =
-                SentinelClient::build(nodes, master.clone(), access, SentinelServerType::Master)?;
-            sentinel.async_get_client().await
+            let access = access.settings()?;
+            let ask = |node| {
+                let (master, access) = (master.clone(), Some(access.clone()));
+                async move {
+                    let kind = SentinelServerType::Master;
+                    SentinelClient::build(vec![node], master, access, kind)?.async_get_client().await
+                }
+            };
+            first_of(nodes, ask).await
         }
     }
 }
 
 async fn answering(nodes: &[String]) -> RedisResult<Client> {
-    let mut failed = None;
-    for node in nodes {
-        let client = Client::open(node.as_str())?;
-        match unlimited(&client).await {
-            Ok(_) => return Ok(client),
-            Err(error) => failed = Some(error),
+    let ask = |node| async move {
+        let client = Client::open(node)?;
+        unlimited(&client).await.map(|_| client)
+    };
+    first_of(nodes, ask).await
+}
+
+/// The client of the first node that answers; all are asked at the same time, because one that is silent would use up the time of the call.
+async fn first_of<'a, F>(nodes: &'a [String], ask: impl Fn(&'a str) -> F) -> RedisResult<Client>
+where
+    F: Future<Output = RedisResult<Client>>,
+{
+    let mut asked: FuturesUnordered<_> = nodes.iter().map(|node| ask(node)).collect();
+    let mut failed = (redis::ErrorKind::InvalidClientConfig, "a cluster or sentinels without nodes").into();
+    while let Some(answer) = asked.next().await {
+        match answer {
+            Ok(client) => return Ok(client),
+            Err(error) => failed = error,
         }
     }
-    Err(failed.unwrap_or_else(|| (redis::ErrorKind::InvalidClientConfig, "a cluster without nodes").into()))
+    Err(failed)
 }
 
 /// A connection without limits of the client, whose clock is tokio's: each call is in the limit of [`Link::call`].
@@ -208,7 +225,10 @@ impl Access {
 mod tests {
     use claimstream_ports::mock::HandTimer;
     use futures::future::{join, join_all};
-    use tokio::net::TcpListener;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
+    };
 
     use super::*;
 
@@ -242,5 +262,43 @@ mod tests {
         // The kernel has each connection that was made.
         let more = silent.into_std().unwrap().accept();
         assert_eq!(more.unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "one of the calls connects");
+    }
+
+    /// Answers as a sentinel that knows one master, and as that master, which is at the same port.
+    async fn answer(mut peer: TcpStream, port: u16) {
+        let mut asked = [0; 4096];
+        while let Ok(length @ 1..) = peer.read(&mut asked).await {
+            let text = String::from_utf8_lossy(&asked[..length]).to_lowercase();
+            let master = format!(
+                "$4\r\nname\r\n$6\r\nmaster\r\n$2\r\nip\r\n$9\r\n127.0.0.1\r\n$4\r\nport\r\n${}\r\n{port}\r\n$5\r\nflags\r\n$6\r\nmaster\r\n",
+                port.to_string().len()
+            );
+            let said = match &*text {
+                text if text.contains("sentinel") => format!("*1\r\n*8\r\n{master}"),
+                text if text.contains("role") => "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".to_owned(),
+                // Each command begins with the number of its words.
+                text => "+OK\r\n".repeat(text.matches('*').count()),
+            };
+            if peer.write_all(said.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Guard: a silent sentinel or node hides no other | `first_of`: one node after the other
+    #[tokio::test]
+    async fn the_first_of_several_nodes_may_be_silent() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let [first, second] = [&silent, &other].map(|it| it.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((peer, _)) = other.accept().await {
+                tokio::spawn(answer(peer, second.port()));
+            }
+        });
+        for url in ["redis-sentinel://FIRST,SECOND/0#master", "redis-cluster://FIRST,SECOND"] {
+            let url = url.replace("FIRST", &first.to_string()).replace("SECOND", &second.to_string());
+            client(&RedisPlace::new(&url).unwrap()).await.unwrap();
+        }
     }
 }

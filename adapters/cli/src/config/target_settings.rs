@@ -76,6 +76,19 @@ impl TargetSettings {
         Some(Route { place: self.place.clone()?, events })
     }
 
+    /// Whether a secret is kept in a file.
+    pub(crate) fn has_secret_files(&self) -> bool {
+        self.password.file.is_some() || self.token.file.is_some()
+    }
+
+    /// The same settings with the secrets themselves in place of where they are kept; says why one cannot be read.
+    pub(crate) fn with_secrets(&self) -> Result<Self, String> {
+        let read = |source: &SecretSource| {
+            source.read().map(|value| SecretSource { value, ..SecretSource::default() })
+        };
+        Ok(Self { password: read(&self.password)?, token: read(&self.token)?, ..self.clone() })
+    }
+
     /// These settings where they are set, the others where not.
     pub(super) fn over(&self, other: &Self) -> Self {
         let source = |own: &SecretSource, other: &SecretSource| {
