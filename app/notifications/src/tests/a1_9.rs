@@ -181,8 +181,6 @@ fn doubted(status: DeliveryStatus) -> MockMessageRepository {
 }
 
 /// Guard: a message in doubt stays with its provider | src/routing/route.rs `choose`: all providers
-/// Guard: an attempt that is not counted leaves its doubt | src/message_handler/asking.rs `read`: the doubts of the log
-/// count from the second attempt on
 #[test]
 fn a_message_in_doubt_stays_with_its_provider_whatever_the_number_of_its_attempt() {
     for number in [1, 2] {
@@ -231,8 +229,6 @@ fn reason(verdict: Verdict) -> Reason {
 }
 
 /// Guard: an unlogged doubt is kept in the reason | src/outcome.rs `doubt`: `logged` is true
-/// Guard: a doubt in the reason counts | src/message_handler.rs `handle_batch`: `Doubt::default()`
-/// Guard: without a log each doubt is unlogged | src/message_handler/noting.rs `log`: true without a log
 #[test]
 fn a_doubt_that_is_in_no_log_is_in_the_reason_until_the_message_has_ended() {
     for log in [|| Some(away()), || None] {
@@ -246,7 +242,6 @@ fn a_doubt_that_is_in_no_log_is_in_the_reason_until_the_message_has_ended() {
     }
 }
 
-/// Guard: a dead letter says the doubt of its last attempt | domain/src/verdict.rs `keeping`: not of `Bury`
 #[test]
 fn a_dead_letter_says_which_providers_may_have_accepted_it_unless_the_log_does() {
     let last = |log| reason(after(None, vec![may_have_it()], vec![], (11, Some(log)))).to_string();

@@ -288,7 +288,7 @@ fn a_digest_that_cannot_be_written_is_a_dead_letter_that_can_be_revived() {
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed)]));
 }
 
-/// Guard: an error of a digest ends all its items | src/message_handler/digesting.rs `written`: the digest is
+/// Guard: an error of a digest ends all its items | src/message_handler/digesting.rs `open`: the digest is
 /// not set
 #[test]
 fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
@@ -298,8 +298,6 @@ fn a_digest_that_can_never_be_read_is_given_up_with_all_its_items() {
     assert_eq!((came.delivered.len(), came.statuses()), (0, vec![(1, Failed), (2, Failed)]));
 }
 
-/// Guard: a revived digest leaves items of cancelled requests out | src/message_handler/digesting.rs `take_up_items`:
-/// each is pending
 #[test]
 fn a_revived_digest_leaves_out_what_belongs_to_a_cancelled_request() {
     let came = Came::of(vec![item(1, Failed), item(OF_CANCELLED, Failed)], 1);

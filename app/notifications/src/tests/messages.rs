@@ -116,8 +116,6 @@ fn a_failed_message_was_revived_however_many_processes_died_over_it_and_is_deliv
     }
 }
 
-/// Guard: a revived message of a cancelled request is not sent | src/message_handler.rs `take_up`: it is delivered
-/// wherever it stands
 #[test]
 fn a_revived_message_whose_request_was_cancelled_is_acked_unsent() {
     for attempt in [1, 2, 11] {

@@ -14,7 +14,6 @@ use claimstream_domain::{Disposition, Settlement};
 use crate::play::{Answer, Bench, Play, id};
 use crate::slow_handler::{Slow, start};
 
-/// Guard: the relay's reason keeps a doubt | src/claim_handle.rs `decide`: the verdict as it is
 #[test]
 fn a_relay_that_says_why_an_attempt_failed_keeps_who_may_have_accepted_the_message() {
     let failures = vec!["may have been accepted by one; HTTP 504", "HTTP 503"];

@@ -130,7 +130,6 @@ pub async fn a_revived_message_has_left_the_dead_letters(fixture: Fixture) {
     assert_eq!(fixture.store.take_all().await.len(), 1);
 }
 
-/// Guard: a revival keeps a doubt | adapters/sea-orm/src/sql/dead_letters/revive_queue.sql: `last_error` is NULL
 pub async fn a_revived_message_keeps_who_may_have_accepted_it_and_no_other_reason(fixture: Fixture) {
     for (reason, is_kept) in
         [("may have been accepted by mail-1, mail-2; HTTP 504", true), ("HTTP 504", false)]

@@ -114,8 +114,6 @@ pub async fn a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered(fix
     assert_eq!(progress(&fixture, other).await.pending, 1);
 }
 
-/// Guard: a revived message of a cancelled request is cancelled | domain/src/notification/status.rs `revived`: pending whatever
-/// its request
 pub async fn a_failed_message_of_a_cancelled_request_is_reopened_as_cancelled(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let all: Vec<_> = (1..=2).map(|n| record(request, n, Pending)).collect();
@@ -133,8 +131,6 @@ pub async fn a_failed_message_of_a_cancelled_request_is_reopened_as_cancelled(fi
     assert_eq!((after.pending, after.failed, after.cancelled), (0, 0, 2));
 }
 
-/// Guard: a message that is reopened during a cancellation is not left behind | adapters/sea-orm/src/notifications/records.rs
-/// `reopen_locked`: without a lock on the request
 pub async fn of_reopen_and_cancel_at_a_time_neither_leaves_a_message_pending(fixture: NotificationFixture) {
     for _ in 0..20 {
         let request = submitted(&fixture).await;
