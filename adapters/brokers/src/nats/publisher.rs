@@ -62,8 +62,11 @@ impl NatsPublisher {
             .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.place)))
     }
 
-    /// What is missing at this subject, as far as the server says: a stream that takes it.
+    /// What is in the way at this subject: a rule of subjects, or as far as the server says, that no stream takes it.
     pub async fn lacks(&self, subject: &str) -> Option<Reason> {
+        if let Some(fault) = wire::fault_of_subject(subject) {
+            return Some(Reason::new(format_args!("nothing is published at the subject {subject}: {fault}")));
+        }
         let session = self.link.session(&self.place, Self::PATIENCE).await.ok()?;
         let error = self.deadline().within(session.context.stream_by_subject(subject)).await?.err()?;
         let is_missing = error.kind() == GetStreamByNameErrorKind::NotFound;

@@ -119,9 +119,14 @@ where
         if !row.as_ref().is_some_and(is_other) {
             return self.enter_from(run, entry, row).await;
         }
-        let Some(stored) = self.stored(run).await? else {
-            let why = Reason::new("it was begun with another input, which is not recorded any more");
-            return self.halted(run, Halt::Invariant(why)).await;
+        let stored = match self.stored(run).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => {
+                let why = Reason::new("it was begun with another input, which is not recorded any more");
+                return self.halted(run, Halt::Invariant(why)).await;
+            }
+            Err(SagaError::Store(error)) => return self.halted(run, error.into()).await,
+            Err(unreadable) => return self.halted(run, Halt::Invariant(Reason::new(unreadable))).await,
         };
         let is_same = stored.is_asked_as(run)?;
         if !is_same && entry == SagaEntry::Start {

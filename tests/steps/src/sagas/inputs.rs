@@ -2,7 +2,7 @@
 //! Promise: a start that is repeated by a later version of the program is the same start
 
 use claimstream::{in_transaction, work};
-use claimstream_domain::Enqueued;
+use claimstream_domain::{Enqueued, saga::SagaOrderKind};
 use claimstream_steps::saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, StepFailure};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -19,6 +19,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
     cases![
         s4_a_repeated_start_whose_input_gained_a_default_field_is_the_same_start,
         s4_a_repeated_submission_whose_input_gained_a_default_field_is_a_duplicate,
+        s4_an_order_to_a_saga_whose_stored_input_cannot_be_read_is_an_alarm,
     ]
 }
 
@@ -37,6 +38,14 @@ struct Second {
     note: String,
 }
 
+/// A version whose new field has no default.
+#[derive(Clone, Serialize, Deserialize)]
+struct Third {
+    account: Account,
+    amount: i64,
+    currency: String,
+}
+
 trait Input: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     fn booked(&self) -> (&Account, i64);
 }
@@ -48,6 +57,12 @@ impl Input for First {
 }
 
 impl Input for Second {
+    fn booked(&self) -> (&Account, i64) {
+        (&self.account, self.amount)
+    }
+}
+
+impl Input for Third {
     fn booked(&self) -> (&Account, i64) {
         (&self.account, self.amount)
     }
@@ -123,6 +138,21 @@ async fn s4_a_repeated_submission_whose_input_gained_a_default_field_is_a_duplic
     assert!(matches!(other, Err(SagaError::Taken(_))), "{other:?}");
     bank.settle_all(&later).await;
     assert_eq!(bank.balance(&account).await, 9);
+}
+
+/// Guard: a saga whose stored input cannot be read raises an alarm | app/steps/src/saga/list.rs `enter`: `?` behind `stored`
+async fn s4_an_order_to_a_saga_whose_stored_input_cannot_be_read_is_an_alarm<D: Database>(bank: Bank<D>) {
+    let (id, account) = (fresh_saga(), bank.account(0, "money", 10).await);
+    let crash = Crash::at_point("after saga Init");
+    let first = First { account: account.clone(), amount: 1 };
+    assert!(crash.run(saga(&bank, &crash).start(id, "anna", first)).await.is_none());
+    let later = saga::<D, Third>(&bank, &Crash::never());
+    let third = Third { account: account.clone(), amount: 1, currency: "EUR".into() };
+    let order = later.order(SagaOrderKind::RollBack, id, "anna", third).expect("an order");
+    bank.enqueue(order).await;
+    bank.deliver(&later).await;
+    assert!(later.tally().alarms > 0);
+    assert_eq!(bank.balance(&account).await, 10);
 }
 
 async fn submit<D: Database, I: Input>(
