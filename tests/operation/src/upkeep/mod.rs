@@ -13,6 +13,7 @@ mod remains;
 mod repairs_at_once;
 mod repairs_beside_relays;
 mod retention;
+mod sagas;
 mod steps;
 
 use std::{sync::Arc, time::Duration};
@@ -46,6 +47,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     ids::add_to(suite, place);
     retention::add_to(suite, place);
     locks::add_to(suite, place);
+    sagas::add_to(suite, place);
     steps::add_to(suite, place);
     notifications::add_to(suite, place);
     receipts::add_to(suite, place);
