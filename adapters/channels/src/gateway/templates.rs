@@ -1,6 +1,9 @@
 use std::{borrow::Cow, fmt::Write};
 
-use claimstream_domain::{Invalid, notification::NotificationMessage};
+use claimstream_domain::{
+    Invalid,
+    notification::{NotificationMessage, consent::Address},
+};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior, Value, value::Serde};
 
 /// The templates of a request, compiled.
@@ -109,7 +112,8 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
     Ok(())
 }
 
-/// What templates see of a message: its fields, and those of its content beside them, each of them there.
+/// What templates see of a message: its fields, and those of its content beside them, each of them there. The address is spelled as a provider
+/// takes it.
 fn seen(message: &NotificationMessage) -> serde_json::Value {
     let mut seen = serde_json::json!({
         "title": null, "body": null, "html": null, "redirect_url": null, "image_url": null, "attachments": [],
@@ -120,6 +124,7 @@ fn seen(message: &NotificationMessage) -> serde_json::Value {
         if let Some(serde_json::Value::Object(content)) = fields.remove("content") {
             seen.extend(content);
         }
+        fields.insert("address".to_owned(), Address::sent(message.channel, &message.address).into());
         seen.extend(fields);
     }
     seen

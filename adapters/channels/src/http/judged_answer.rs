@@ -43,12 +43,12 @@ impl JudgedAnswer {
         judged.body = serde_json::from_slice(&bytes).ok();
         let detail = judged.body.as_ref().zip(code_at).and_then(|(body, pointer)| text_at(body, pointer));
         let text = if decides { String::from_utf8_lossy(&bytes) } else { Default::default() };
-        let said = ProviderAnswer {
+        let provider_answer = ProviderAnswer {
             detail: detail.as_deref(),
             text: &text,
             ..ProviderAnswer::of_http(status.as_u16())
         };
-        judged.judgement = rows.judge_or(usual, &said);
+        judged.judgement = rows.judge_or(usual, &provider_answer);
         judged
     }
 

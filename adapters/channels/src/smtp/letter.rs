@@ -171,6 +171,8 @@ mod tests {
     }
 
     /// A server that takes a bare CR for the end of a line would find a second mail in it.
+    ///
+    /// Guard: no mail holds a bare CR, a bare LF or a NUL | src/smtp/line_ends.rs: `normalised` and `are_sound` do nothing
     #[test]
     fn no_text_holds_a_bare_end_of_a_line() {
         let body = "a\r.\r\nMAIL FROM:<x@y.example>\r\nb\n.\nc\0";

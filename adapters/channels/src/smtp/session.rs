@@ -11,7 +11,7 @@ use super::{encryption::Encryption, server::Security};
 /// Opens a session: connects, encrypts as the server's URL says, and exchanges greetings.
 ///
 /// What the server replies reaches the client in ASCII, because lettre takes a reply in another charset for a broken connection, and a mail whose
-/// acceptance was said in such a reply would be sent again.
+/// acceptance came in such a reply would be sent again.
 pub(super) async fn open(
     server: &SmtpServer,
     hello: &ClientId,

@@ -11,7 +11,7 @@ use super::dialogue::Refusal;
 
 /// Asks a server to encrypt (RFC 3207), and answers the stream on which it is about to.
 ///
-/// Nothing behind the server's consent is read in the clear, so what somebody has put there becomes no reply of the encrypted session.
+/// Nothing behind the server's consent is read in the clear, so what an attacker put there becomes no reply of the encrypted session.
 pub(super) async fn ask(mut stream: TcpStream, hello: &ClientId) -> Result<TcpStream, Refusal> {
     expect(reply(&mut stream).await?)?;
     let extensions = expect(command(&mut stream, &format!("EHLO {hello}\r\n")).await?)?;

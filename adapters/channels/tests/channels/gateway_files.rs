@@ -68,11 +68,11 @@ async fn a_2xx_whose_body_says_no_is_no_delivery() {
     let page = vonage(200, "<html>Please log in</html>").await.unwrap_err();
     assert_eq!(page.answer(), Answer::LATER);
     let teams = "200 ~returned HTTP error 429 = throttled";
-    let said = Reply::Refusal(
+    let reply = Reply::Refusal(
         200,
         "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429",
     );
-    assert_eq!(sent(said, teams, "/code").await.unwrap_err().answer(), Answer::THROTTLED);
+    assert_eq!(sent(reply, teams, "/code").await.unwrap_err().answer(), Answer::THROTTLED);
     sent(Reply::Refusal(200, "1"), teams, "/code").await.unwrap();
 }
 

@@ -210,8 +210,8 @@ fn an_sms_is_sent_by_a_form_and_a_password() {
 }
 
 #[test]
-fn a_push_that_is_for_nobody_is_refused_for_good() {
-    let unregistered = (404, r#"{"error": {"code": 404, "status": "NOT_FOUND"}}"#);
+fn a_push_that_is_for_nobody_is_refused_for_good_and_its_token_is_suppressed() {
+    let unregistered = (404, r#"{"error": {"code": 404, "details": [{"errorCode": "UNREGISTERED"}]}}"#);
     let push = request(1, "\"push\"").replace("\"email\":", "\"device_token\":\"d:1\",\"email\":");
     let (operator, received) = worked("fcm.toml", "fcm.googleapis.com", &push, unregistered);
     assert!(received.contains("authorization: Bearer ya29.t0ken\r\n"), "{received}");
@@ -220,6 +220,8 @@ fn a_push_that_is_for_nobody_is_refused_for_good() {
     assert_eq!(body["message"]["token"], "d:1");
     assert_eq!(body["message"]["notification"]["title"], "t");
     assert_eq!(attempts(&operator, 1)[0].1, "PERMANENT");
+    let suppressed = operator.run(&["suppressions", "list", "--json"]).succeeded();
+    assert!(suppressed.contains("d:1") && suppressed.contains("bounced"), "{suppressed}");
 }
 
 #[test]

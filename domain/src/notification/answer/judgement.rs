@@ -86,7 +86,7 @@ impl Judgement {
         }
     }
 
-    /// Whose fault it is; nobody's if the message was taken.
+    /// Whose fault it is; none if the message was taken.
     pub fn fault(self) -> Option<Fault> {
         match self {
             Self::Delivered => None,

@@ -1,5 +1,5 @@
 use super::{
-    mail_address::{MailAddress, mailbox},
+    mail_address::{MailAddress, mailbox, respelled},
     phone_number::{self, phone_number},
 };
 use crate::{Fingerprint, Invalid, notification::Channel};
@@ -40,6 +40,15 @@ impl Address {
         };
         let former = Self { channel, text: former };
         (former != Self::new(channel, text)).then_some(former)
+    }
+
+    /// The address as a provider is given it: a mail address as [`respelled`] writes it, a phone number as it is compared.
+    pub fn sent(channel: Channel, text: &str) -> String {
+        match channel {
+            Channel::Email => respelled(text),
+            Channel::Sms => phone_number(text.trim()),
+            _ => text.to_owned(),
+        }
     }
 
     /// Refuses an address that the channel can never reach, with a reason that leaves the address out.
@@ -103,6 +112,17 @@ mod tests {
         assert_eq!(Address::new(Channel::Sms, "tel:+49 (0)171 55-66.7").as_str(), "+4917155667");
         assert_eq!(Address::new(Channel::Push, "AbC").as_str(), "AbC");
         assert_ne!(mail("a").fingerprint(), Address::new(Channel::Chat, "a").fingerprint());
+    }
+
+    #[test]
+    fn a_provider_is_given_an_address_that_it_takes() {
+        for (channel, text, sent) in [
+            (Channel::Email, "Ann <Ann@b\u{fc}cher.example>", "Ann <Ann@xn--bcher-kva.example>"),
+            (Channel::Sms, " tel:+49 (0)171 55 ", "+4917155"),
+            (Channel::Push, " d:1", " d:1"),
+        ] {
+            assert_eq!(Address::sent(channel, text), sent);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use idna::AsciiDenyList;
 
 use crate::Invalid;
 
-/// A mail address spelled in one way: without what nobody sees and without quotes that mean nothing, its domain in A-labels (RFC 5890).
+/// A mail address spelled in one way: without invisible characters and without quotes that mean nothing, its domain in A-labels (RFC 5890).
 ///
 /// The letters of the local part stay as they are, because a server may tell them apart; addresses are compared in lower case.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ fn is_dot_atom(local: &str) -> bool {
     local.split('.').all(is_atom)
 }
 
-/// Whether nobody sees a character: it is in no address that is meant (soft hyphens, joiners, marks of direction, controls).
+/// Whether a character is invisible, and so in no address that is meant: soft hyphens, joiners, marks of direction, controls.
 pub(super) fn is_unseen(c: char) -> bool {
     matches!(
         c,

@@ -40,6 +40,7 @@ pub async fn only_a_template_without_faults_is_published(fixture: NotificationFi
     assert!(editor.publish(&id).await.expect_err("no draft").to_string().contains("there is no template"));
     assert!(why("{{ nmae }}").await.contains("\"nmae\", which its variables do not declare"));
     assert!(why("a\n{% if name %}").await.contains("email, en, body: line 2"));
+    assert!(why("@media print{#menu{display:none}} #}").await.contains("line 1: {# begins a comment"));
     assert!(
         why("{% include 'no-such' %}")
             .await
