@@ -192,14 +192,16 @@ where
     F: Future<Output = RedisResult<Client>>,
 {
     let mut asked: FuturesUnordered<_> = nodes.iter().map(|node| ask(node)).collect();
-    let mut failed = (redis::ErrorKind::InvalidClientConfig, "a cluster or sentinels without nodes").into();
+    let mut failed = None;
     while let Some(answer) = asked.next().await {
         match answer {
             Ok(client) => return Ok(client),
-            Err(error) => failed = error,
+            // One that is silent fails last, and says least.
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
-    Err(failed)
+    let none = || (redis::ErrorKind::InvalidClientConfig, "a cluster or sentinels without nodes").into();
+    Err(failed.unwrap_or_else(none))
 }
 
 /// A connection without limits of the client, whose clock is tokio's: each call is in the limit of [`Link::call`].
@@ -264,20 +266,23 @@ mod tests {
         assert_eq!(more.unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "one of the calls connects");
     }
 
-    /// Answers as a sentinel that knows one master, and as that master, which is at the same port.
-    async fn answer(mut peer: TcpStream, port: u16) {
+    /// Answers as a sentinel that knows one master, at this port, or as that master.
+    async fn answer(mut peer: TcpStream, master: Option<u16>) {
         let mut asked = [0; 4096];
         while let Ok(length @ 1..) = peer.read(&mut asked).await {
             let text = String::from_utf8_lossy(&asked[..length]).to_lowercase();
-            let master = format!(
-                "$4\r\nname\r\n$6\r\nmaster\r\n$2\r\nip\r\n$9\r\n127.0.0.1\r\n$4\r\nport\r\n${}\r\n{port}\r\n$5\r\nflags\r\n$6\r\nmaster\r\n",
-                port.to_string().len()
-            );
-            let said = match &*text {
-                text if text.contains("sentinel") => format!("*1\r\n*8\r\n{master}"),
-                text if text.contains("role") => "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".to_owned(),
+            let port = master.map(|port| port.to_string()).unwrap_or_default();
+            let said = match (&*text, master) {
+                (text, Some(_)) if text.contains("$4\r\nrole") => {
+                    "*2\r\n$8\r\nsentinel\r\n*1\r\n$4\r\nmain\r\n".into()
+                }
+                (text, None) if text.contains("$4\r\nrole") => "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".into(),
+                (text, Some(_)) if text.contains("masters") => {
+                    let known = ["name", "main", "ip", "127.0.0.1", "port", &port, "flags", "master"];
+                    format!("*1\r\n{}", words(&known))
+                }
                 // Each command begins with the number of its words.
-                text => "+OK\r\n".repeat(text.matches('*').count()),
+                (text, _) => "+OK\r\n".repeat(text.matches('*').count()),
             };
             if peer.write_all(said.as_bytes()).await.is_err() {
                 return;
@@ -285,19 +290,35 @@ mod tests {
         }
     }
 
+    fn words(all: &[&str]) -> String {
+        let each = all.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        format!("*{}\r\n{}", all.len(), each.collect::<String>())
+    }
+
+    /// Serves for as long as the test lasts, and returns the address.
+    async fn serve(master: Option<u16>) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((peer, _)) = listener.accept().await {
+                tokio::spawn(answer(peer, master));
+            }
+        });
+        address
+    }
+
     /// Guard: a silent sentinel or node hides no other | `first_of`: one node after the other
     #[tokio::test]
     async fn the_first_of_several_nodes_may_be_silent() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let [first, second] = [&silent, &other].map(|it| it.local_addr().unwrap());
-        tokio::spawn(async move {
-            while let Ok((peer, _)) = other.accept().await {
-                tokio::spawn(answer(peer, second.port()));
-            }
-        });
-        for url in ["redis-sentinel://FIRST,SECOND/0#master", "redis-cluster://FIRST,SECOND"] {
-            let url = url.replace("FIRST", &first.to_string()).replace("SECOND", &second.to_string());
+        let first = silent.local_addr().unwrap();
+        let master = serve(None).await;
+        let sentinel = serve(Some(master.port())).await;
+        let urls = [
+            format!("redis-sentinel://{first},{sentinel}/0#main"),
+            format!("redis-cluster://{first},{master}"),
+        ];
+        for url in urls {
             client(&RedisPlace::new(&url).unwrap()).await.unwrap();
         }
     }
