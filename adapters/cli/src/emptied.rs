@@ -38,7 +38,7 @@ pub(crate) async fn emptied(
 }
 
 /// For how long a message waits that a process gave back soon after it had begun.
-const GIVEN_BACK: Duration = OutagePacing::HOLD.saturating_mul(2);
+const GIVEN_BACK: Duration = OutagePacing::LONGEST.saturating_mul(2);
 
 async fn is_empty(
     ours: &[&String],

@@ -141,7 +141,7 @@ impl MessageHandler {
     async fn take_up<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
         tracing::debug!(message_id = %attempt.message.id, "notification.message.taken_up");
         match self.reopen(attempt.message.id).await {
-            Ok(DeliveryStatus::Cancelled) => {
+            Ok(DeliveryStatus::Cancelled | DeliveryStatus::Delivered | DeliveryStatus::Skipped) => {
                 verdicts.give(attempt.index, Verdict::ack());
                 None
             }

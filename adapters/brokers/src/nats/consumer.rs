@@ -15,7 +15,7 @@ use async_nats::jetstream::{
 use async_trait::async_trait;
 use claimstream_domain::{HoldLimit, Reason};
 use claimstream_ports::{Consume, ConsumeError, Deadline, Delivery, Extended, Hold, Timer};
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use tokio::sync::Mutex;
 
 use super::{
@@ -48,8 +48,10 @@ pub struct NatsConsumer {
 
 struct Consuming {
     consumer: consumer::Consumer<pull::Config>,
-    /// What was asked for last, until all of it was handed over or the server has no more.
+    /// What was asked for last, until all of it is here or the server has no more.
     batch: Option<Asked>,
+    /// The server had nothing when it was asked last.
+    waits: bool,
     /// Messages that wait here, and whose time begins again when that of a message in hand does.
     ahead: VecDeque<Message>,
 }
@@ -124,23 +126,33 @@ impl NatsConsumer {
         if let Some(why) = loss_by(&consumer.cached_info().config) {
             return Err(self.unsuited(why));
         }
-        Ok(Consuming { consumer, batch: None, ahead: VecDeque::new() })
+        Ok(Consuming { consumer, batch: None, ahead: VecDeque::new(), waits: false })
     }
 
-    /// Asks for messages again and again, and for none while there is no connection, which an error says.
+    /// The next message. An error says that there is no connection.
+    ///
+    /// What the server has is taken in at once, and only then is one message waited for: a batch that is read while others are handled would
+    /// be over by the client's clock, with messages in it.
     async fn ask(&self, consuming: &mut Consuming) -> Result<Message, ConsumeError> {
         loop {
-            if let Some(message) = consuming.ahead.pop_front() {
-                return Ok(message);
-            }
             let Asked { messages, session, lost } = match &mut consuming.batch {
                 Some(asked) => asked,
                 None => {
+                    if let Some(message) = consuming.ahead.pop_front() {
+                        return Ok(message);
+                    }
                     let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
                     let lost = session.standing.borrow().lost;
-                    let asked = consuming.consumer.batch().max_messages(self.prefetch.into());
-                    let messages = asked.expires(Self::ASK).messages().await.map_err(|e| away(&e))?;
-                    consuming.batch.insert(Asked { messages, session, lost })
+                    let messages = match consuming.waits {
+                        true => {
+                            consuming.consumer.batch().max_messages(1).expires(Self::ASK).messages().await
+                        }
+                        false => {
+                            consuming.consumer.fetch().max_messages(self.prefetch.into()).messages().await
+                        }
+                    };
+                    consuming.waits = true;
+                    consuming.batch.insert(Asked { messages: messages.map_err(|e| away(&e))?, session, lost })
                 }
             };
             let given = tokio::select! {
@@ -151,7 +163,10 @@ impl NatsConsumer {
                 }
             };
             match given {
-                Some(Ok(message)) => return Ok(message),
+                Some(Ok(message)) => {
+                    consuming.ahead.push_back(message);
+                    consuming.waits = false;
+                }
                 Some(Err(error)) => return Err(away(&error)),
                 None => consuming.batch = None,
             }
@@ -199,17 +214,6 @@ impl NatsConsumer {
     }
 }
 
-impl Consuming {
-    /// Takes in what the server has sent of the messages that were asked for.
-    fn read_ahead(&mut self) {
-        while let Some(asked) = &mut self.batch
-            && let Some(Some(Ok(message))) = asked.messages.next().now_or_never()
-        {
-            self.ahead.push_back(message);
-        }
-    }
-}
-
 /// How a consumer of somebody else would lose messages, if it would.
 fn loss_by(config: &Config) -> Option<&'static str> {
     match (config.ack_policy, config.max_deliver) {
@@ -244,10 +248,9 @@ impl Hold for JetStreamHold {
         in_progress(&self.message).await?;
         // A call that waits for a message meanwhile has none read ahead.
         if let Some(given) = self.given.upgrade()
-            && let Ok(mut known) = given.try_lock()
-            && let Some(consuming) = known.as_mut()
+            && let Ok(known) = given.try_lock()
+            && let Some(consuming) = known.as_ref()
         {
-            consuming.read_ahead();
             for message in &consuming.ahead {
                 in_progress(message).await?;
             }

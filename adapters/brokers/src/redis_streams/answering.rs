@@ -34,8 +34,16 @@ impl Answering {
         for entry in entries {
             ask.cmd("XPENDING").arg(stream).arg(group).arg(entry).arg(entry).arg(1).arg(name);
         }
+        type Pending = Vec<Vec<(String, Value, Value, Value)>>;
         let mut connection = self.connection.lock().await.clone();
-        let pending: Vec<Vec<(String, Value, Value, Value)>> = ask.query_async(&mut connection).await?;
+        let pending: Pending = match ask.query_async(&mut connection).await {
+            Err(error) if error.is_unrecoverable_error() || error.is_timeout() => {
+                let mut fresh = self.member.connect().await?;
+                *self.connection.lock().await = fresh.clone();
+                ask.query_async(&mut fresh).await?
+            }
+            pending => pending?,
+        };
         let held: HashSet<String> = pending.into_iter().flatten().map(|(entry, ..)| entry).collect();
         if !held.is_empty() {
             let mut claim = redis::cmd("XCLAIM");

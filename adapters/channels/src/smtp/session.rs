@@ -2,7 +2,10 @@ use std::{io, time::Duration};
 
 use claimstream_domain::notification::SmtpStage;
 use lettre::transport::smtp::{client::AsyncSmtpConnection, extension::ClientId};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
 
 use super::{ascii_replies::AsciiReplies, dialogue::Refusal, server::SmtpServer};
 #[cfg(feature = "tls")]
@@ -19,11 +22,7 @@ pub(super) async fn open(
     #[cfg(feature = "tls")] encryption: Option<&Encryption>,
 ) -> Result<AsyncSmtpConnection, Refusal> {
     let failed = |error: io::Error| Refusal::unanswered(SmtpStage::Session, error.to_string());
-    let connecting = timeout(connect_timeout, TcpStream::connect((server.host.as_str(), server.port)));
-    let stream = match connecting.await {
-        Ok(connected) => connected.map_err(|error| failed(no_connection(&error)))?,
-        Err(_) => return Err(failed(io::Error::other(format!("no connection within {connect_timeout:?}")))),
-    };
+    let stream = connect(server, connect_timeout).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     #[cfg(feature = "tls")]
     let transport: Box<dyn lettre::transport::smtp::client::AsyncTokioStream> = match encryption {
@@ -38,6 +37,21 @@ pub(super) async fn open(
     let transport = Box::new(AsciiReplies::new(stream));
     let session = AsyncSmtpConnection::connect_with_transport(transport, hello).await;
     session.map_err(|error| Refusal::of(SmtpStage::Session, &error))
+}
+
+/// Connects to the first address of the host that answers; each has the timeout.
+async fn connect(server: &SmtpServer, each: Duration) -> io::Result<TcpStream> {
+    let late = || io::Error::other(format!("no connection within {each:?}"));
+    let found = timeout(each, lookup_host((server.host.as_str(), server.port))).await;
+    let mut last = late();
+    for address in found.map_err(|_| late())?.map_err(|error| no_connection(&error))? {
+        match timeout(each, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => last = no_connection(&error),
+            Err(_) => last = late(),
+        }
+    }
+    Err(last)
 }
 
 fn no_connection(error: &io::Error) -> io::Error {

@@ -14,6 +14,8 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
+    /// So many of a user's entries are looked through for those that a listener has missed.
+    pub(crate) const PAGE: u32 = 500;
     /// How much later than another one an entry may be committed that was put in before it.
     pub(crate) const OVERLAP: Duration = Duration::from_secs(15);
     /// For how long what was sent is marked: as long as an entry may stand behind the last one, and be on its way.
@@ -45,7 +47,7 @@ impl Cursor {
     /// Which of a user's entries, the newest first, are to be sent; `None` if the last one is not among them.
     pub(crate) fn missed<'a>(&self, entries: &'a [InAppEntry]) -> Option<Vec<&'a InAppEntry>> {
         if *self == Self::beginning() {
-            return Some(entries.iter().collect());
+            return (entries.len() < Self::PAGE as usize).then(|| entries.iter().collect());
         }
         let place = entries.iter().position(|one| one.entry.id == self.last)?;
         let oldest = entries[place].age + Self::OVERLAP;

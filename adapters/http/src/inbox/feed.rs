@@ -26,8 +26,6 @@ enum Ready {
 }
 
 impl Feed {
-    /// So many of a user's entries are looked through for those that a listener has missed.
-    const PAGE: u32 = 500;
     /// How long a client waits before it comes again.
     const RETRY: Duration = Duration::from_secs(2);
 
@@ -41,7 +39,7 @@ impl Feed {
         timer: Arc<dyn Timer>,
         until: Duration,
     ) -> Result<Self, StoreError> {
-        let page = InAppPage { user: user.to_owned(), only_unread: false, after: None, limit: Self::PAGE };
+        let page = InAppPage { user: user.to_owned(), only_unread: false, after: None, limit: Cursor::PAGE };
         let entries = inbox.page(&page).await?;
         let missed: Option<Vec<&InAppEntry>> = match &cursor {
             None => Some(Vec::new()),

@@ -16,7 +16,7 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    notifications::requests::{Requests, request_status},
+    notifications::{requests::Requests, statuses::request_status},
 };
 
 const CANCEL: &str = "cancel";

@@ -24,7 +24,7 @@ use crate::{
         unit::{rows, run},
     },
     enqueue::rows::Enqueueing,
-    notifications::records::delivery_status,
+    notifications::statuses::delivery_status,
 };
 
 const DIGEST: &str = "digest";

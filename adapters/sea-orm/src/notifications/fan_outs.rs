@@ -22,7 +22,7 @@ use crate::{
         typed_row::row,
         unit::{maybe, rows, run},
     },
-    notifications::{digests::DigestRows, records::Records, requests::request_status},
+    notifications::{digests::DigestRows, records::Records, statuses::request_status},
 };
 
 const REQUEST: &str = "request";

@@ -14,7 +14,7 @@ use crate::{
         typed_row::row,
         unit::{Row, rows},
     },
-    notifications::requests::request_status,
+    notifications::statuses::request_status,
 };
 
 const REQUEST: &str = "request";

@@ -18,5 +18,6 @@ pub(crate) mod records;
 pub(crate) mod remains;
 pub(crate) mod requests;
 pub(crate) mod restoring;
+mod statuses;
 pub(crate) mod suppressions;
 pub(crate) mod templates;

@@ -14,7 +14,10 @@ use claimstream_ports::{
 use sea_orm::{ConnectionTrait, Statement, Value};
 use uuid::Uuid;
 
-use super::{attempts, requests::request_status};
+use super::{
+    attempts,
+    statuses::{delivery_status, request_status},
+};
 use crate::database::{
     Database,
     args::{Args, bytes},
@@ -280,10 +283,6 @@ fn record(row: &Row, request_id: Uuid) -> Result<NotificationRecord, StoreError>
         reason: reason.map(Reason::new),
         reference,
     })
-}
-
-pub(super) fn delivery_status(status: &str) -> Result<DeliveryStatus, StoreError> {
-    status.parse().map_err(|e| corrupt(MESSAGE, e))
 }
 
 /// A recipient's key as a record keeps it.

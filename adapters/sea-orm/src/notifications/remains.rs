@@ -25,7 +25,8 @@ use crate::{
     notifications::{
         failover_remains::{FailoverRemains, FailoverRepair},
         records::Records,
-        requests::{Requests, request_status},
+        requests::Requests,
+        statuses::request_status,
     },
 };
 

@@ -20,7 +20,10 @@ use crate::{
         unit::{Row, rows},
     },
     enqueue::rows::Enqueueing,
-    notifications::{receipts::receipt_kind, records::delivery_status},
+    notifications::{
+        receipts::receipt_kind,
+        statuses::{delivery_status, request_status},
+    },
 };
 
 const SUBMIT: &str = "submit";
@@ -199,10 +202,6 @@ fn request(row: &Row) -> Result<RequestRead, StoreError> {
 
 fn status(row: &Row) -> Result<RequestStatus, StoreError> {
     request_status(&row.text("status")?)
-}
-
-pub(super) fn request_status(status: &str) -> Result<RequestStatus, StoreError> {
-    status.parse().map_err(|e| corrupt(REQUEST, e))
 }
 
 row! {

@@ -55,7 +55,7 @@ where
         match opened.await.map_err(|e| self.refused(&run, e))? {
             Opened::New(_) => Ok(Enqueued::New),
             Opened::Found(_) => Ok(Enqueued::Duplicate),
-            Opened::Taken => self.asked_as(&run).await.map(|_| Enqueued::Duplicate),
+            Opened::Taken => Err(SagaError::Taken(id)),
         }
     }
 

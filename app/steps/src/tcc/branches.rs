@@ -10,6 +10,7 @@ use claimstream_ports::{
     step::{LockWait, Locked, StepLedger},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::TccError;
 use crate::effect::{Written, whole};
@@ -64,8 +65,22 @@ impl Asked {
     /// A call with its payload, which is the same for every operation of a branch.
     pub(super) fn by(call: &BranchCall) -> Result<Self, StoreError> {
         let of_branch = Self::of(&call.key.gid, &call.key.branch)?;
-        Ok(Self { fingerprint: Some(Fingerprint::of_json(&call.payload)), ..of_branch })
+        Ok(Self { fingerprint: Some(Fingerprint::of_json(&lasting(&call.payload))), ..of_branch })
     }
+}
+
+/// A payload as it is once it has been written and read: a float may change by its last digit until then, so a call that comes by a
+/// message would have another payload than the first.
+fn lasting(payload: &Value) -> Value {
+    const MOST: usize = 8;
+    let mut lasting = payload.clone();
+    for _ in 0..MOST {
+        match serde_json::from_str::<Value>(&lasting.to_string()) {
+            Ok(read) if read != lasting => lasting = read,
+            _ => break,
+        }
+    }
+    lasting
 }
 
 /// A branch as an operation found it, and what the table says.
@@ -278,4 +293,23 @@ fn answer_of<T: DeserializeOwned>(step: &Step) -> Result<T, StoreError> {
 
 fn corrupt(source: impl std::error::Error + Send + Sync + 'static) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, "branch", source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guard: a payload is compared as it comes out of a message | app/steps/src/tcc/branches.rs `lasting`: the payload as it is
+    #[test]
+    fn a_payload_that_comes_by_a_message_is_the_one_that_was_sent() {
+        for n in 1..4_000 {
+            let given = serde_json::json!({"amount": f64::from(n) * 0.07});
+            let carried: Value = serde_json::from_str(&given.to_string()).expect("JSON");
+            assert_eq!(
+                Fingerprint::of_json(&lasting(&given)),
+                Fingerprint::of_json(&lasting(&carried)),
+                "{given}"
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{ProviderAnswer, SmtpStage};
+use super::{provider_answer::ProviderAnswer, stage::SmtpStage};
 use crate::Invalid;
 
 /// Which answers a row is about.

@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use super::Answer;
+use super::recorded::Answer;
 use crate::{Invalid, notification::consent::Suppression};
 
 /// What a provider's answer means, from which everything else follows.

@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use super::{Judgement, ProviderAnswer, condition::Condition};
+use super::{condition::Condition, judgement::Judgement, provider_answer::ProviderAnswer};
 use crate::Invalid;
 
 /// One row of a table of answers: `CONDITION = MEANING`, such as `400:21610 = unsubscribed`.

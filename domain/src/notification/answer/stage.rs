@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use super::Judgement;
+use super::judgement::Judgement;
 use crate::Invalid;
 
 /// How far an SMTP dialogue had come when its server answered.

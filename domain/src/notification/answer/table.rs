@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr, sync::LazyLock};
 
-use super::{AnswerRow, Judgement, SmtpStage};
+use super::{judgement::Judgement, provider_answer::ProviderAnswer, row::AnswerRow};
 use crate::Invalid;
 
 /// Says what answers of providers mean: the first row that fits counts.
@@ -10,32 +10,6 @@ use crate::Invalid;
 /// by commas or ends of lines. The meaning is the [name](Judgement::name) of a [`Judgement`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnswerTable(Vec<AnswerRow>);
-
-/// What a provider answered.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ProviderAnswer<'a> {
-    /// How far the dialogue had come; none over HTTP.
-    pub stage: Option<SmtpStage>,
-    /// The reply code or the status.
-    pub code: u16,
-    /// The enhanced status of a reply, or what the body says.
-    pub detail: Option<&'a str>,
-    /// The text of the reply, or the body as far as it was read. Names of recipients should be left out.
-    pub text: &'a str,
-}
-
-impl<'a> ProviderAnswer<'a> {
-    /// A reply of an SMTP server (RFC 5321, section 4.2) with its enhanced status (RFC 3463) if the text begins with one.
-    pub fn of_smtp(stage: SmtpStage, code: u16, text: &'a str) -> Self {
-        let first = text.split_whitespace().next();
-        Self { stage: Some(stage), code, detail: first.filter(|word| is_enhanced(word)), text }
-    }
-
-    /// An HTTP answer whose body was not read.
-    pub fn of_http(status: u16) -> Self {
-        Self { code: status, ..Self::default() }
-    }
-}
 
 impl AnswerTable {
     /// What replies of SMTP servers mean.
@@ -89,13 +63,6 @@ impl AnswerTable {
     }
 }
 
-/// Whether a word is an enhanced status, such as `5.1.1` (RFC 3463, section 2).
-fn is_enhanced(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('.').collect();
-    let is_number = |part: &&str| (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    parts.len() == 3 && matches!(parts[0], "2" | "4" | "5") && parts.iter().all(is_number)
-}
-
 impl fmt::Display for AnswerTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows: Vec<String> = self.0.iter().map(AnswerRow::to_string).collect();
@@ -117,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::notification::{Acceptance, Fault, consent::Suppression};
+    use crate::notification::{Acceptance, Fault, SmtpStage, consent::Suppression};
 
     fn smtp(stage: SmtpStage, reply: &str) -> Judgement {
         let (code, text) = reply.split_once(' ').unwrap();

@@ -169,7 +169,7 @@ async fn holds_up_no_producer(setup: Setup) {
 
 /// An enqueue has written a body and not yet its dedup key, of an id that was in use under a key before.
 ///
-/// Guard: a sweep of dedup keys locks no body | src/sql/sweep/left.sql: `FOR UPDATE`
+/// Guard: a sweep of dedup keys locks no body | adapters/sea-orm/src/sql/sweep/left.sql: `FOR UPDATE`
 async fn sweeps_keys_while_a_body_is_locked(setup: Setup) {
     finished_with_keys_long_ago(&setup, &["once"]).await;
     let producer = setup.again(|_| {}).await;
@@ -182,7 +182,7 @@ async fn sweeps_keys_while_a_body_is_locked(setup: Setup) {
 
 /// The message of a key is enqueued again, and is not committed when the sweep meets its key.
 ///
-/// Guard: a key is forgotten if its message has no body once the key is locked | src/sweep/dedup_keys.rs `forget_keys`: `stored` is empty
+/// Guard: a key is forgotten if its message has no body once the key is locked | adapters/sea-orm/src/sweep/dedup_keys.rs `forget_keys`: `stored` is empty
 async fn keeps_the_key_of_what_is_enqueued_meanwhile(setup: Setup) {
     finished_with_keys_long_ago(&setup, &["a", "b", "c"]).await;
     let producer = setup.again(|_| {}).await;

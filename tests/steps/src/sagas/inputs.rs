@@ -1,8 +1,7 @@
 //! The input of a saga from one version of a program to the next: a field that it gains has its default in what was stored before.
 //! Promise: a start that is repeated by a later version of the program is the same start
 
-use claimstream::{in_transaction, work};
-use claimstream_domain::{Enqueued, saga::SagaOrderKind};
+use claimstream_domain::saga::SagaOrderKind;
 use claimstream_steps::saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, StepFailure};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -18,7 +17,6 @@ use super::{
 pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
     cases![
         s4_a_repeated_start_whose_input_gained_a_default_field_is_the_same_start,
-        s4_a_repeated_submission_whose_input_gained_a_default_field_is_a_duplicate,
         s4_an_order_to_a_saga_whose_stored_input_cannot_be_read_is_an_alarm,
     ]
 }
@@ -121,25 +119,6 @@ async fn s4_a_repeated_start_whose_input_gained_a_default_field_is_the_same_star
     bank.settle_all(&later).await;
 }
 
-/// Guard: a repeated submission is compared as a repeated start is | app/steps/src/saga/list.rs `submit`: every
-/// `Taken` is an error
-async fn s4_a_repeated_submission_whose_input_gained_a_default_field_is_a_duplicate<D: Database>(
-    bank: Bank<D>,
-) {
-    let (id, account) = (fresh_saga(), bank.account(0, "money", 10).await);
-    let first = First { account: account.clone(), amount: 1 };
-    let asked = submit(&bank, &saga(&bank, &Crash::never()), id, first).await;
-    assert_eq!(asked.expect("an answer"), Enqueued::New);
-    let later = saga::<D, Second>(&bank, &Crash::never());
-    let same = Second { account: account.clone(), amount: 1, note: String::new() };
-    let again = submit(&bank, &later, id, same.clone()).await;
-    assert_eq!(again.expect("an answer"), Enqueued::Duplicate);
-    let other = submit(&bank, &later, id, Second { amount: 2, ..same }).await;
-    assert!(matches!(other, Err(SagaError::Taken(_))), "{other:?}");
-    bank.settle_all(&later).await;
-    assert_eq!(bank.balance(&account).await, 9);
-}
-
 /// Guard: a saga whose stored input cannot be read raises an alarm | app/steps/src/saga/list.rs `enter`: `?` behind `stored`
 async fn s4_an_order_to_a_saga_whose_stored_input_cannot_be_read_is_an_alarm<D: Database>(bank: Bank<D>) {
     let (id, account) = (fresh_saga(), bank.account(0, "money", 10).await);
@@ -153,15 +132,4 @@ async fn s4_an_order_to_a_saga_whose_stored_input_cannot_be_read_is_an_alarm<D: 
     bank.deliver(&later).await;
     assert!(later.tally().alarms > 0);
     assert_eq!(bank.balance(&account).await, 10);
-}
-
-async fn submit<D: Database, I: Input>(
-    bank: &Bank<D>,
-    saga: &Saga<I, Breakable<D>>,
-    id: SagaId,
-    input: I,
-) -> Result<Enqueued, SagaError> {
-    let home = &bank.seen_by(&Crash::never())[0];
-    in_transaction(home, &*timer(), |tx| work(async { saga.submit(tx, id, "anna", input.clone()).await }))
-        .await
 }
