@@ -2,7 +2,7 @@
 //! Promise: a start that is repeated by a later version of the program is the same start
 
 use claimstream_domain::saga::SagaOrderKind;
-use claimstream_steps::saga::{Saga, SagaConfig, SagaError, SagaId, SagaOutcome, SagaRun, StepFailure};
+use claimstream_steps::saga::{Saga, SagaConfig, SagaError, SagaOutcome, SagaRun, StepFailure};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
