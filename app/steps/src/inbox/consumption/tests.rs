@@ -59,6 +59,9 @@ impl Hold for SeenHold {
 
 const SHORT: Duration = Duration::from_millis(1);
 
+type Tx = <MemoryStore as Transactions>::Tx;
+type Effect<'tx> = BoxFuture<'tx, Result<StepResult, Undone>>;
+
 struct Setup {
     inbox: Inbox<MemoryStore>,
     seen: Arc<Seen>,
@@ -89,14 +92,7 @@ impl Setup {
         &self,
         wait: Duration,
         ends: impl Fn(u32) -> Result<StepResult, Undone> + Send + Sync + 'a,
-    ) -> Consumption<
-        MemoryStore,
-        impl for<'tx> Fn(
-            &'tx <MemoryStore as Transactions>::Tx,
-            &'tx Received,
-        ) -> BoxFuture<'tx, Result<StepResult, Undone>>
-        + 'a,
-    > {
+    ) -> Consumption<MemoryStore, impl for<'tx> Fn(&'tx Tx, &'tx Received) -> Effect<'tx> + 'a> {
         let retry = RetryPolicy { base: wait, cap: wait, max_attempts: 3, jitter: Jitter::None };
         let tried = AtomicU32::new(0);
         let consumer = Consumer::new("shipping").unwrap();
