@@ -55,7 +55,7 @@ impl Answer {
         Self { class, acceptance }
     }
 
-    /// What the status of an HTTP answer means where no [`AnswerTable`] says more (RFC 9110, section 15; RFC 6585).
+    /// What the status of an HTTP answer means where no [`AnswerTable`](super::AnswerTable) says more (RFC 9110, section 15; RFC 6585).
     ///
     /// | status | class | acceptance |
     /// |---|---|---|
