@@ -15,7 +15,7 @@ use async_nats::jetstream::{
 use async_trait::async_trait;
 use claimstream_domain::{HoldLimit, Reason};
 use claimstream_ports::{Consume, ConsumeError, Deadline, Delivery, Extended, Hold, Timer};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::Mutex;
 
 use super::{
@@ -68,6 +68,8 @@ impl NatsConsumer {
     pub const ACK_WAIT: Duration = Duration::from_secs(30);
     /// How long the server may take until it says that it has no more messages. After that, and a few seconds, the connection is looked at.
     const ASK: Duration = Duration::from_secs(5);
+    /// How long a fetch stays open: longer than its messages are held.
+    const OPEN: Duration = Duration::from_secs(3600);
     /// How many messages are fetched together unless somebody says otherwise.
     pub const PREFETCH: u16 = 16;
 
@@ -131,25 +133,26 @@ impl NatsConsumer {
 
     /// The next message. An error says that there is no connection.
     ///
-    /// What the server has is taken in at once, and only then is one message waited for: a batch that is read while others are handled would
-    /// be over by the client's clock, with messages in it.
+    /// What the server has is fetched, and only if that is nothing, one message is waited for. A fetch stays open for as long as messages of it
+    /// may be held: by the client's clock an older one is over, with messages in it.
     async fn ask(&self, consuming: &mut Consuming) -> Result<Message, ConsumeError> {
         loop {
+            consuming.read_ahead();
+            if let Some(message) = consuming.ahead.pop_front() {
+                consuming.waits = false;
+                return Ok(message);
+            }
             let Asked { messages, session, lost } = match &mut consuming.batch {
                 Some(asked) => asked,
                 None => {
-                    if let Some(message) = consuming.ahead.pop_front() {
-                        return Ok(message);
-                    }
                     let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
                     let lost = session.standing.borrow().lost;
+                    let most = consuming.consumer.cached_info().config.max_expires;
+                    let open = if most.is_zero() { Self::OPEN } else { Self::OPEN.min(most) };
+                    let (batch, fetch) = (consuming.consumer.batch(), consuming.consumer.fetch());
                     let messages = match consuming.waits {
-                        true => {
-                            consuming.consumer.batch().max_messages(1).expires(Self::ASK).messages().await
-                        }
-                        false => {
-                            consuming.consumer.fetch().max_messages(self.prefetch.into()).messages().await
-                        }
+                        true => batch.max_messages(1).expires(Self::ASK.min(open)).messages().await,
+                        false => fetch.max_messages(self.prefetch.into()).expires(open).messages().await,
                     };
                     consuming.waits = true;
                     consuming.batch.insert(Asked { messages: messages.map_err(|e| away(&e))?, session, lost })
@@ -161,12 +164,11 @@ impl NatsConsumer {
                 _ = session.standing.wait_for(|standing| standing.lost != *lost) => {
                     return Err(away(&format_args!("the connection to {} was lost", self.place)));
                 }
+                // A server may forget what it was asked for.
+                () = self.place.timer.sleep(Self::ASK * 2) => None,
             };
             match given {
-                Some(Ok(message)) => {
-                    consuming.ahead.push_back(message);
-                    consuming.waits = false;
-                }
+                Some(Ok(message)) => consuming.ahead.push_back(message),
                 Some(Err(error)) => return Err(away(&error)),
                 None => consuming.batch = None,
             }
@@ -214,6 +216,20 @@ impl NatsConsumer {
     }
 }
 
+impl Consuming {
+    /// Takes in what the server has sent of the messages that were asked for.
+    fn read_ahead(&mut self) {
+        while let Some(asked) = &mut self.batch
+            && let Some(given) = asked.messages.next().now_or_never()
+        {
+            match given {
+                Some(Ok(message)) => self.ahead.push_back(message),
+                _ => self.batch = None,
+            }
+        }
+    }
+}
+
 /// How a consumer of somebody else would lose messages, if it would.
 fn loss_by(config: &Config) -> Option<&'static str> {
     match (config.ack_policy, config.max_deliver) {
@@ -248,9 +264,10 @@ impl Hold for JetStreamHold {
         in_progress(&self.message).await?;
         // A call that waits for a message meanwhile has none read ahead.
         if let Some(given) = self.given.upgrade()
-            && let Ok(known) = given.try_lock()
-            && let Some(consuming) = known.as_ref()
+            && let Ok(mut known) = given.try_lock()
+            && let Some(consuming) = known.as_mut()
         {
+            consuming.read_ahead();
             for message in &consuming.ahead {
                 in_progress(message).await?;
             }

@@ -91,7 +91,7 @@ mod tests {
     /// Guard: a quote that is never closed hides no lines of a file | adapters/cli/src/entries/csv_file.rs `is_open`: always false
     #[test]
     fn a_quote_that_is_never_closed_is_a_fault_of_its_line() {
-        let entries = read(EntryFormat::Csv, "user,email\na,x\nb,\"y\nc,z\nd,z\n").unwrap();
+        let entries = read(EntryFormat::Csv, "user,attributes.a\na,x\nb,\"y\nc,z\nd,z\n").unwrap();
         assert_eq!(ids(&entries), [(2, Some("a")), (3, None)]);
         assert!(entries[1].1.as_ref().unwrap_err().contains("not closed"), "{:?}", entries[1]);
         let closed = read(EntryFormat::Csv, "user,attributes.a\n5\" pipe,x\nb,\"y\nz\"\nc,u\n").unwrap();
