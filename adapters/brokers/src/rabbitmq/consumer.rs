@@ -85,12 +85,18 @@ impl RabbitMqConsumer {
         channel.basic_consume(queue, "".into(), options, FieldTable::default()).await
     }
 
-    /// Notes when each message arrives, on a task that ends with the connection.
+    /// Notes when each message arrives, on a task that ends with the connection or with the consumer.
     fn arrivals(&self, mut given: Consumer) -> mpsc::UnboundedReceiver<Arrived> {
         let (arrive, arrived) = mpsc::unbounded_channel();
         let timer = Arc::clone(self.place.timer());
         tokio::spawn(async move {
-            while let Some(one) = given.next().await {
+            // The connection lives as long as this has a part of it.
+            loop {
+                let one = tokio::select! {
+                    one = given.next() => one,
+                    () = arrive.closed() => return,
+                };
+                let Some(one) = one else { return };
                 if arrive.send((one, timer.now())).is_err() {
                     return;
                 }
