@@ -45,7 +45,8 @@ where
 
     /// Asks for a saga inside a transaction of its home; a pipeline on its [queue](Self::queue) runs it at once.
     ///
-    /// A `Duplicate` is one that was asked for before.
+    /// A `Duplicate` is one that was asked for before with the same input as JSON; any other use of its id is [`Taken`](SagaError::Taken). The
+    /// input that it was begun with is not read for it, which would need a second connection.
     pub async fn submit(&self, tx: &H::Tx, id: SagaId, owner: &str, input: I) -> Result<Enqueued, SagaError> {
         let run = self.run(id, owner, input)?;
         let opened = async {
