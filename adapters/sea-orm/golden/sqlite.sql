@@ -749,7 +749,7 @@ SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s I
 SELECT s.scope, s.run, s.step, s.state AS state, s.version AS version, s.changed_at AS changed, :now - s.created_at AS age, :now - (SELECT MAX(y.changed_at) FROM claimstream_step y  WHERE y.scope = s.scope AND y.run = s.run) AS quiet FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :to AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < :to OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o  WHERE o.scope = s.scope AND o.run = s.run) <= :now - :quiet ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
 
 -- sweep/dedup
-DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id);
+DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id) AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = claimstream_dedup.message_id);
 
 -- sweep/delete
 DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < :bound;
@@ -758,7 +758,7 @@ DELETE FROM claimstream_message WHERE id IN (:ids) AND created_at < :bound;
 DELETE FROM claimstream_instance WHERE seen_at < :bound;
 
 -- sweep/keys
-SELECT MAX(k.created_at) AS upto FROM (SELECT created_at FROM claimstream_dedup WHERE created_at >= :from AND created_at < :bound ORDER BY created_at LIMIT :limit) AS k;
+SELECT d.queue, d.dedup_key, d.created_at AS created_at FROM claimstream_dedup d LEFT JOIN claimstream_message m ON m.id = d.message_id WHERE d.created_at >= :from AND d.created_at < :bound AND m.id IS NULL AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = d.message_id) ORDER BY d.created_at LIMIT :limit;
 
 -- sweep/left
 SELECT id, created_at AS stored_at, :now - created_at AS age FROM claimstream_message WHERE id IN (:ids);
@@ -794,10 +794,10 @@ DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
 -- sweep/saga_scope
-SELECT s.scope FROM claimstream_saga s WHERE s.scope > :scope ORDER BY s.scope LIMIT 1;
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) ORDER BY s.scope LIMIT 1;
 
 -- sweep/sagas
-SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = :scope AND s.owner >= :owner AND (s.owner > :owner OR s.created_at > :from OR (s.created_at = :from AND s.run > :run)) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
+SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = CAST(:scope AS TEXT) AND s.owner >= CAST(:owner AS TEXT) AND (s.owner > CAST(:owner AS TEXT) OR s.created_at > :from OR (s.created_at = :from AND s.run > CAST(:run AS TEXT))) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
 
 -- sweep/sagas_shorten
 UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;

@@ -39,7 +39,8 @@ pub fn bind(text: &str, args: &Args) -> Statement {
         if name.is_empty() {
             sql.push(':');
         } else {
-            let (_, list) = args.iter().rfind(|(known, _)| *known == name).expect("a value for each name");
+            let known = args.iter().rfind(|(known, _)| *known == name);
+            let (_, list) = known.unwrap_or_else(|| panic!("no value for {name}"));
             sql.push_str(&vec!["?"; list.len()].join(", "));
             values.extend(list.iter().cloned());
         }

@@ -194,8 +194,8 @@ mod tests {
         assert_eq!(read(&wrapped, "{}").receipts.len(), 0);
         let provider = ProviderName::new("mail").unwrap();
         assert!(mapping().read(&provider, false, b"{").unwrap_err().contains("no JSON"));
-        let many = serde_json::to_vec(&vec![0; 2_001]).unwrap();
-        assert!(mapping().read(&provider, false, &many).unwrap_err().contains("2001 events"));
+        let many = serde_json::to_vec(&vec![0; 20_001]).unwrap();
+        assert!(mapping().read(&provider, false, &many).unwrap_err().contains("20001 events"));
     }
 
     #[test]

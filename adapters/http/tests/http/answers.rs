@@ -76,7 +76,7 @@ async fn every_documented_answer_is_given() {
     let desk = Arc::new(Desk::default());
     let people = Some(Arc::<Town>::default().people());
     let ports = Ports { templates: Some(desk.clone()), people, ..ports() };
-    let api = Api::with(ports, Limits { body: 1_000, ..Limits::default() });
+    let api = Api::with(ports, Limits { body: 1_000, receipts: 1_000, ..Limits::default() });
     api.get("/healthz").await;
     api.get("/readyz").await;
     send_in_every_way(&api).await;

@@ -32,7 +32,7 @@ fn records() -> (MockMessageRepository, Arc<Mutex<Vec<DeliveryStatus>>>) {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&noted);
     let mut messages = MockMessageRepository::new();
-    messages.expect_status().returning(|ids| Ok(vec![Some(DeliveryStatus::Pending); ids.len()]));
+    messages.expect_delivery_states().returning(|ids| Ok(vec![DeliveryStatus::Pending.into(); ids.len()]));
     messages.expect_conclude().returning(move |outcomes| {
         seen.lock().expect("no panic").extend(outcomes.iter().map(|outcome| outcome.status));
         Ok(())

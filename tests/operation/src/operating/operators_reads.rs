@@ -48,6 +48,7 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         ("dedup_key", text("k-10")),
         ("fence", vec![1_i64.into()]),
         ("first", text("job-5")),
+        ("free", vec![bytes(Uuid::nil())]),
         ("ids", (0..8).map(|n| bytes(Uuid::from_u128(n))).collect()),
     ];
     for (name, table, keys) in [
