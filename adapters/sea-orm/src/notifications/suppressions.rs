@@ -79,7 +79,7 @@ fn suppressed(row: &Row) -> Result<SuppressedAddress, StoreError> {
     let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
     Ok(SuppressedAddress {
         key: Fingerprint::from_slice(&address_hash).map_err(|e| corrupt(SUPPRESSION, e))?,
-        address: Address::new(channel, &address),
+        address: Address::stored(channel, &address),
         reason: suppression(&reason)?,
         note,
         age,

@@ -53,12 +53,13 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         Ok(())
     }
 
-    /// Refuses a list that lacks a step of the saga: it would never be taken, or never be undone.
+    /// Puts a saga off whose list lacks one of its steps, which would never be taken or never be undone: this process may be of an earlier
+    /// version than the one that began the saga.
     fn check_list(&self) -> Result<(), Halt> {
         let Some(row) = self.row.as_ref().filter(|row| !row.state.is_over()) else { return Ok(()) };
         let details = row.details();
         let Some(name) = details.missing_in(self.parts.names()) else { return Ok(()) };
-        Err(Halt::Invariant(Reason::new(format_args!(
+        Err(Halt::Transient(Reason::new(format_args!(
             "step {name} was in its list when it was begun, and is not where it was; run it with a list that has the step"
         ))))
     }

@@ -36,10 +36,16 @@ impl Address {
             Channel::Sms if trimmed.contains(|c: char| c.is_ascii_digit()) => {
                 trimmed.chars().filter(|c| !was_layout(*c)).collect()
             }
+            Channel::Sms => trimmed.to_owned(),
             _ => return None,
         };
         let former = Self { channel, text: former };
         (former != Self::new(channel, text)).then_some(former)
+    }
+
+    /// The address as a row keeps it, in today's spelling or a former one.
+    pub fn stored(channel: Channel, text: &str) -> Self {
+        Self { channel, text: text.to_owned() }
     }
 
     /// The address as a provider is given it: a mail address as [`respelled`] writes it, a phone number as it is compared.
@@ -130,6 +136,9 @@ mod tests {
         let former = |channel, text| Address::former(channel, text).map(|address| address.text);
         assert_eq!(former(Channel::Email, "\"Ann\"@example.com").as_deref(), Some("\"ann\"@example.com"));
         assert_eq!(former(Channel::Sms, "+49 (0)170 1").as_deref(), Some("+4901701"));
+        assert_eq!(former(Channel::Sms, " \u{ff14}\u{ff19} ").as_deref(), Some("\u{ff14}\u{ff19}"));
+        let stored = Address::stored(Channel::Email, "\"ann\"@example.com");
+        assert_eq!(Address::former(Channel::Email, stored.as_str()), Some(stored));
         assert_eq!(former(Channel::Email, "Ann <Ann@example.com>"), None);
         assert_eq!(former(Channel::Push, "AbC"), None);
     }

@@ -41,7 +41,7 @@ async fn full_batches_of_one_shard(measured: &Measured) {
         settlements.push(settling);
     }
     let (claiming, settling) = match measured.strategy() {
-        Strategy::ShardLease => ((3, 3), (16, 16)),
+        Strategy::ShardLease => ((3, 3), (13, 13)),
         Strategy::SkipLocked => ((24, 24), (4, 4)),
         _ => ((8, 8), (4, 4)),
     };
