@@ -69,9 +69,17 @@ fn slack(content: &Content) -> Value {
     let title = content.title.as_deref().map(|title| format!("*{}*", plain_slack(title)));
     let body = content.body.as_deref().map(plain_slack);
     let links = [&content.redirect_url, &content.image_url].into_iter().flatten();
-    let links = links.map(|url| format!("<{}>", url.replace(['<', '>', '|'], "")));
+    let links = links.map(|url| link(url));
     let parts: Vec<String> = title.into_iter().chain(body).chain(links).collect();
     json!({ "text": parts.join("\n") })
+}
+
+/// A link for Slack, which takes what begins with `!`, `@` or `#` for a mention.
+fn link(url: &str) -> String {
+    match url.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => format!("<{}>", url.replace(['<', '>', '|'], "")),
+        false => plain_slack(url),
+    }
 }
 
 /// The three characters that mean something else in Slack, so that no text can mention everybody.
@@ -131,6 +139,14 @@ mod tests {
             slack(&content()),
             json!({ "text": "*Paid*\n&lt;!channel&gt; &amp; more\n<https://shop.example/1>" })
         );
+        for url in ["!channel", "@U1", "#C1", "<!channel>", "/orders"] {
+            let text = slack(&Content {
+                body: Some("x".into()),
+                redirect_url: Some(url.into()),
+                ..Content::default()
+            });
+            assert_eq!(text, json!({ "text": format!("x\n{}", plain_slack(url)) }));
+        }
     }
 
     #[test]

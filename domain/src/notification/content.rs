@@ -52,7 +52,7 @@ impl Content {
     /// The most files.
     pub const MAX_ATTACHMENTS: usize = 16;
 
-    /// Refuses content without a title and a body, and any part that is empty or too long.
+    /// Refuses content without a title and a body, any part that is empty or too long, and an address that is a script or a page itself.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.title.is_none() && self.body.is_none() {
             return Err(Invalid::Empty { what: "content (title and body)" });
@@ -68,6 +68,9 @@ impl Content {
             Some(text) => Invalid::unless_length(what, text, most),
             None => Ok(()),
         })?;
+        for (what, url) in [("redirect_url", &self.redirect_url), ("image_url", &self.image_url)] {
+            url.as_ref().map_or(Ok(()), |url| check_url(what, url))?;
+        }
         if self.attachments.len() > Self::MAX_ATTACHMENTS {
             return Err(Invalid::OutOfRange {
                 what: "attachments",
@@ -129,9 +132,58 @@ impl Attachment {
     }
 }
 
+/// Refuses what a browser runs or shows in the place of the page that links to it, and characters that it leaves out before it looks.
+fn check_url(what: &'static str, url: &str) -> Result<(), Invalid> {
+    if let Some(found) = url.chars().find(|c| c.is_control()) {
+        return Err(Invalid::Character { what, found, allowed: "use printable characters" });
+    }
+    match url.trim_start().split_once(':') {
+        Some((scheme, _))
+            if ["javascript", "vbscript", "data"].iter().any(|one| scheme.eq_ignore_ascii_case(one)) =>
+        {
+            let why = format!("no link leads to {scheme}:; use https:// or the scheme of an application");
+            Err(Invalid::Malformed { what, why })
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guard: a link is no script | src/notification/content.rs `check`: no `check_url`
+    #[test]
+    fn a_link_is_no_script() {
+        let check = |url: &str| {
+            let to = || Some(url.to_owned());
+            let link = Content { title: Some("Hello".into()), redirect_url: to(), ..Content::default() };
+            let picture = Content { redirect_url: None, image_url: to(), ..link.clone() };
+            assert_eq!(link.check().is_ok(), picture.check().is_ok(), "{url:?}");
+            link.check()
+        };
+        for url in [
+            "https://shop.example/a:b",
+            "shop://orders/1",
+            "/orders/1",
+            "mailto:ann@example.com",
+            "/orders?of=Ann Lee",
+            "orders?q=javascript:",
+        ] {
+            assert_eq!(check(url), Ok(()), "{url}");
+        }
+        for url in [
+            "javascript:alert(1)",
+            "JavaScript:alert(1)",
+            "java\tscript:alert(1)",
+            "\u{1}javascript:alert(1)",
+            " javascript:alert(1)",
+            "vbscript:x",
+            "data:text/html,x",
+        ] {
+            assert!(check(url).is_err(), "{url:?}");
+        }
+    }
 
     #[test]
     fn refuses_what_nobody_can_read() {

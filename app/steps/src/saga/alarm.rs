@@ -38,11 +38,16 @@ impl SagaAlarm {
         Self { scope: scope.into(), saga, alarm, reason, remedy }
     }
 
-    /// The message that carries it; a second one of the same saga about the same is not taken in.
+    /// The message that carries it; a second one of the same saga about the same is not taken in. Another fault is another alarm; what is
+    /// in the way of a late saga may change with each delivery.
     pub(super) fn message(&self, queue: QueueName) -> Result<NewMessage, Invalid> {
         let text = serde_json::to_vec(self);
         let text = text.map_err(|e| Invalid::Malformed { what: "saga alarm", why: e.to_string() })?;
-        let what = format!("{}/{}/{:?}", self.scope, self.saga, self.alarm);
+        let mut what = format!("{}/{}/{:?}", self.scope, self.saga, self.alarm);
+        if self.alarm == SagaAlarmKind::Broken {
+            let reason = Uuid::new_v5(&self.saga.uuid(), self.reason.as_bytes());
+            what = format!("{what}/{}", reason.simple());
+        }
         let id = Uuid::new_v5(&self.saga.uuid(), what.as_bytes());
         let message = NewMessage::new(MessageId::new(id), queue, Payload::json(text));
         Ok(message.unique_by(DedupKey::new(&what)?))
@@ -67,5 +72,25 @@ impl SagaAlarmKind {
                  be changed."
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_fault_of_a_saga_is_another_alarm() {
+        let message = |kind, reason: &str| {
+            let saga = SagaId::new(Uuid::from_u128(7));
+            let alarm = SagaAlarm::new("transfer", saga, kind, &Reason::new(reason));
+            let message = alarm.message(QueueName::new("saga-alarms").expect("a name")).expect("a message");
+            (message.id, message.dedup_key)
+        };
+        let broken = |reason| message(SagaAlarmKind::Broken, reason);
+        let late = |reason| message(SagaAlarmKind::Late, reason);
+        assert_eq!(broken("no account"), broken("no account"));
+        assert_ne!(broken("no account"), broken("a row is missing"));
+        assert_eq!(late("delivery 11"), late("delivery 12"));
     }
 }
