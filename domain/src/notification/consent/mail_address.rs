@@ -24,8 +24,9 @@ impl MailAddress {
     /// The address of `Ann <ann@example.com>` or `ann@example.com`; none where there is no `@`.
     pub fn of(text: &str) -> Option<Self> {
         let text: String = text.chars().filter(|c| !is_unseen(*c)).collect();
-        let (local, domain) = mailbox(text.trim()).rsplit_once(is_at)?;
-        let domain = domain.trim().trim_end_matches('.');
+        let is_end = |c: char| c == '.' || c.is_whitespace();
+        let (local, domain) = mailbox(text.trim_start().trim_end_matches(is_end)).rsplit_once(is_at)?;
+        let domain = domain.trim_start().trim_end_matches(is_end);
         let (domain, flaw) = match ascii(domain) {
             Some(ascii) => (ascii, None),
             None => (domain.to_lowercase(), Some("its domain is none")),
@@ -150,6 +151,8 @@ mod tests {
             ("ann@BÜCHER.example.", "ann@xn--bcher-kva.example"),
             ("ann@XN--bcher-kva.example", "ann@xn--bcher-kva.example"),
             ("ann@ｅｘａｍｐｌｅ。com", "ann@example.com"),
+            ("ann@example.com .", "ann@example.com"),
+            ("<ann@example.com>.", "ann@example.com"),
             ("ann@[192.0.2.1]", "ann@[192.0.2.1]"),
         ] {
             assert_eq!(sent(text), expected, "{text:?}");
