@@ -11,6 +11,7 @@ use claimstream_ports::{
 };
 use reqwest::{Method, Request, StatusCode, header::CONTENT_TYPE};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::{
     Endpoint, Secret,
@@ -47,7 +48,8 @@ impl HttpDirectoryConfig {
 ///
 /// * `POST URL/lookup` with `{"users": [id, ..]}`, at most [`MOST`](Self::MOST), answers `{"recipients": [..]}`: the users that
 ///   the server knows, in any order, each an object with `user`, its addresses, `language`, `time_zone` and `attributes`.
-/// * `GET URL/segments/NAME/members?after=KEY&limit=N` answers `{"members": [..], "next": KEY or null}`. 404 with the problem type
+/// * `GET URL/segments/NAME/members?after=KEY&limit=N` answers `{"members": [..], "next": KEY or null}`, with `"unreadable": [ID, ..]` where
+///   it cannot read the entries of members. 404 with the problem type
 ///   `urn:claimstream:problem:unknown-segment` says that there is no such segment; any other 404 is a URL that leads elsewhere.
 ///
 /// `claimstream serve` answers so. A server that is away, or answers something else, is an error that puts a request off: nobody is
@@ -69,7 +71,9 @@ struct Found {
 
 #[derive(Deserialize)]
 struct Members {
-    members: Vec<Person>,
+    members: Vec<Value>,
+    #[serde(default)]
+    unreadable: Vec<String>,
     #[serde(default)]
     next: Option<String>,
 }
@@ -178,9 +182,13 @@ impl HttpDirectory {
 
     fn user(&self, Person(person): Person) -> Result<Recipient, StoreError> {
         let Some(id) = person.user.clone().filter(|id| !id.is_empty()) else {
-            return Err(self.failed(StoreErrorKind::Corrupt, "a recipient of the answer has no user"));
+            return Err(self.nameless());
         };
         Ok(Recipient { key: Recipient::user(&id).key, ..person })
+    }
+
+    fn nameless(&self) -> StoreError {
+        self.failed(StoreErrorKind::Corrupt, "a recipient of the answer has no user")
     }
 
     fn refused(&self, status: StatusCode) -> StoreError {
@@ -234,15 +242,28 @@ impl RecipientDirectory for HttpDirectory {
         let answer = self.send(request).await?;
         match answer.response.status() {
             StatusCode::OK => {
-                let Members { members, next } = self.read(answer).await?;
-                let members =
-                    members.into_iter().map(|person| self.user(person)).collect::<Result<_, _>>()?;
+                let Members { members, unreadable, next } = self.read(answer).await?;
                 if next.is_some() && next.as_deref() == from.key() {
                     return Err(
                         self.failed(StoreErrorKind::Corrupt, "a page begins where the one before began")
                     );
                 }
-                Ok(Some(SegmentPage { members, next }))
+                let mut page = SegmentPage { unreadable, next, ..SegmentPage::default() };
+                for member in members {
+                    let id = member.get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    match serde_json::from_value::<Person>(member) {
+                        Err(_) if !id.is_empty() => {
+                            tracing::warn!(user = id, "directory.member.unreadable");
+                            page.unreadable.push(id);
+                        }
+                        Err(_) => return Err(self.nameless()),
+                        Ok(person) => page.members.push(self.user(person)?),
+                    }
+                }
+                if page.members.is_empty() && page.unreadable.len() > 1 {
+                    return Err(self.failed(StoreErrorKind::Corrupt, "no member of a page can be read"));
+                }
+                Ok(Some(page))
             }
             StatusCode::NOT_FOUND => {
                 let body = self.bytes(answer).await?;

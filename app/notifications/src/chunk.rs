@@ -12,6 +12,8 @@ use claimstream_ports::{
     notification::{RecipientDirectory, SegmentPage},
 };
 
+const UNREADABLE: &str = "the entry in the directory cannot be read";
+
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
@@ -19,6 +21,8 @@ pub(super) struct Chunk {
     pub(super) known: Vec<Recipient>,
     /// The key of each user it does not know.
     pub(super) unknown: Vec<String>,
+    /// The key of each user whose entry it cannot read.
+    unreadable: Vec<String>,
     /// The segments it does not know.
     pub(super) unknown_segments: Vec<String>,
     /// Where the next step begins; `None` if this is the last one.
@@ -80,11 +84,28 @@ impl Chunk {
     /// What of the request could not be carried out here.
     pub(super) fn flaw(&self) -> Option<Reason> {
         let names: Vec<String> = self.unknown_segments.iter().map(|name| format!("{name:?}")).collect();
-        match names.as_slice() {
+        let segments = match names.as_slice() {
             [] => None,
-            [name] => Some(Reason::new(format_args!("unknown segment {name}"))),
-            names => Some(Reason::new(format_args!("unknown segments {}", names.join(", ")))),
-        }
+            [name] => Some(format!("unknown segment {name}")),
+            names => Some(format!("unknown segments {}", names.join(", "))),
+        };
+        let unreadable = (!self.unreadable.is_empty()).then(|| UNREADABLE.to_owned());
+        let flaws: Vec<String> = segments.into_iter().chain(unreadable).collect();
+        (!flaws.is_empty()).then(|| Reason::new(flaws.join("; ")))
+    }
+
+    /// A record for each channel of each member whose entry the directory cannot read.
+    pub(super) fn unreadable_to(
+        &self,
+        request: &NotificationRequest,
+    ) -> impl Iterator<Item = NotificationRecord> {
+        let pairs = self
+            .unreadable
+            .iter()
+            .flat_map(|key| request.channels.iter().map(move |channel| (*channel, key)));
+        pairs.map(|(channel, key)| {
+            unreached(request, channel, key, DeliveryStatus::Failed, Reason::new(UNREADABLE))
+        })
     }
 
     /// A record for each channel of each segment that the directory does not know: nobody was told there.
@@ -133,6 +154,7 @@ impl Chunk {
             return Err(unusable("a page of a segment that names itself as the next one"));
         }
         page.members.into_iter().for_each(|member| self.keep(member));
+        page.unreadable.iter().for_each(|id| self.keep_unreadable(Recipient::user(id).key));
         Ok(match page.next {
             Some(key) => at.after(key),
             None => at.past(1),
@@ -169,6 +191,13 @@ impl Chunk {
         self.taken = self.taken.saturating_add(1);
         if self.keys.insert(key.clone()) {
             self.unknown.push(key);
+        }
+    }
+
+    fn keep_unreadable(&mut self, key: String) {
+        self.taken = self.taken.saturating_add(1);
+        if self.keys.insert(key.clone()) {
+            self.unreadable.push(key);
         }
     }
 
@@ -236,7 +265,8 @@ mod tests {
             let mut rest = members.into_iter().filter(|id| *id > from).peekable();
             let page: Vec<_> = rest.by_ref().take(limit as usize).collect();
             let next = rest.peek().and(page.last()).map(|last| (*last).to_owned());
-            Ok(Some(SegmentPage { members: page.into_iter().map(Recipient::user).collect(), next }))
+            let members = page.into_iter().map(Recipient::user).collect();
+            Ok(Some(SegmentPage { members, next, ..SegmentPage::default() }))
         });
         directory
     }
@@ -304,6 +334,21 @@ mod tests {
     }
 
     #[test]
+    fn a_member_that_cannot_be_read_takes_a_place_and_stops_no_other() {
+        let mut directory = MockRecipientDirectory::new();
+        directory.expect_members().returning(|_, _, _| {
+            let members = vec![Recipient::user("a"), Recipient::user("c")];
+            Ok(Some(SegmentPage { members, unreadable: vec!["b".into()], next: None }))
+        });
+        let chunk = finish(Chunk::gather(&directory, &[segment("all")], &begin(), 3)).unwrap();
+        assert_eq!(
+            (known(&chunk), chunk.unreadable.clone()),
+            (vec!["user:a", "user:c"], vec!["user:b".to_owned()])
+        );
+        assert_eq!((chunk.flaw(), chunk.next), (Some(Reason::new(UNREADABLE)), None));
+    }
+
+    #[test]
     fn a_directory_that_fails_ends_the_chunk() {
         let mut directory = MockRecipientDirectory::new();
         directory
@@ -316,7 +361,7 @@ mod tests {
     fn a_directory_that_breaks_its_word_ends_the_chunk_and_not_the_relay() {
         let mut directory = MockRecipientDirectory::new();
         directory.expect_users().returning(|_| Ok(vec![]));
-        let again = || Ok(Some(SegmentPage { members: vec![], next: Some("k".into()) }));
+        let again = || Ok(Some(SegmentPage { next: Some("k".into()), ..SegmentPage::default() }));
         directory.expect_members().returning(move |_, _, _| again());
         for reference in [user("a"), segment("all")] {
             let refused = finish(Chunk::gather(&directory, &[reference], &begin(), 4)).unwrap_err();

@@ -38,6 +38,7 @@ use super::{
 /// * A request that is unknown or cancelled is acked and nothing is sent.
 /// * A request that comes to nobody at all is closed as failed. One that names an unknown segment beside others is carried out for
 ///   these; the segment has a failed record for each channel, and the request's reason names it.
+/// * A member of a segment whose entry the directory cannot read has a failed record for each channel; the others are reached.
 /// * A combination of recipient and channel that cannot be sent is recorded as skipped, with the reason.
 /// * A request whose last allowed attempt fails or is cut off is closed as failed, in step with its dead letter.
 /// * A request that was dispatched and comes again, its ack having been lost, never fails any more: if the directory has
@@ -210,7 +211,8 @@ impl RequestHandler {
             let link = link(recipient, channel);
             writer.write(recipient, channel, link.as_deref()).map(|content| (content, link))
         });
-        let unreached = chunk.unknown_to(request).chain(chunk.unknown_segments_to(request));
+        let unreached = chunk.unknown_to(request).chain(chunk.unreadable_to(request));
+        let unreached = unreached.chain(chunk.unknown_segments_to(request));
         pairs.extend(unreached.map(|record| (record, None)));
         pairs
     }

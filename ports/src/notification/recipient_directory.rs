@@ -16,7 +16,7 @@ pub trait RecipientDirectory: Send + Sync {
 
     /// A page of the members of a segment from a place on, at most `limit`; `None` if the directory does not know the segment.
     ///
-    /// Implementors owe: a member that is there all the while a segment is read page by page is on exactly one page, whatever others
+    /// Implementors owe: a member whose entry cannot be read is named as such and keeps no other from its page; a member that is there all the while a segment is read page by page is on exactly one page, whatever others
     /// come and go; the next page begins at another place; a page costs no more the further back it is.
     async fn members(
         &self,
@@ -31,6 +31,8 @@ pub trait RecipientDirectory: Send + Sync {
 pub struct SegmentPage {
     /// The members; there may be none, even if others follow.
     pub members: Vec<Recipient>,
+    /// The ids of the members whose entries cannot be read.
+    pub unreadable: Vec<String>,
     /// The key after which the next page begins; `None` if this is the last one.
     pub next: Option<String>,
 }

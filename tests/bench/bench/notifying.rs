@@ -128,7 +128,7 @@ impl RecipientDirectory for Numbered {
         let begin: u64 = from.key().and_then(|key| key.parse().ok()).unwrap_or(0);
         let end = self.0.min(begin + u64::from(limit));
         let next = (end < self.0).then(|| end.to_string());
-        Ok(Some(SegmentPage { members: (begin..end).map(person).collect(), next }))
+        Ok(Some(SegmentPage { members: (begin..end).map(person).collect(), next, ..SegmentPage::default() }))
     }
 }
 

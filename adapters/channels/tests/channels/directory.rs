@@ -60,6 +60,14 @@ fn answer(received: &Received) -> Answer {
     match segment {
         "x" => plain(404, r#"{"type":"urn:claimstream:problem:unknown-segment","title":"t","status":404}"#),
         "elsewhere" => plain(404, r#"{"type":"about:blank"}"#),
+        "wrong" => plain(
+            200,
+            r#"{"members":[{"user":"a"},{"user":"b","email":7},{"user":"c","time_zone":"Mars"},{"user":"d"}],"unreadable":["z"]}"#,
+        ),
+        "all%20wrong" => {
+            plain(200, r#"{"members":[{"user":"a","email":7},{"user":"b","email":7}],"unreadable":["c"]}"#)
+        }
+        "nameless" => plain(200, r#"{"members":[{"user":"a"},{"email":"ann@example.com"}]}"#),
         "circle" => plain(200, r#"{"members":[{"user":"a"}],"next":"a"}"#),
         _ if path.contains("after=") => plain(200, r#"{"members":[{"user":"b"}],"next":null}"#),
         _ => plain(200, r#"{"members":[{"user":"a"}],"next":"a"}"#),
@@ -114,6 +122,19 @@ async fn members_come_page_by_page_and_an_unknown_segment_is_told_from_a_wrong_u
     let circle =
         directory.members("circle", &SegmentPlace::After("a".into()), 10).await.expect_err("a circle");
     assert_eq!(circle.kind(), StoreErrorKind::Corrupt, "{circle}");
+}
+
+#[tokio::test]
+async fn a_member_that_cannot_be_read_keeps_no_other_from_its_page() {
+    let (_server, directory) = server().await;
+    let page = directory.members("wrong", &SegmentPlace::Start, 10).await.expect("an answer").expect("known");
+    let read: Vec<_> = page.members.iter().map(|member| member.key.as_str()).collect();
+    assert_eq!((read, page.unreadable), (vec!["user:a", "user:d"], ids(&["z", "b", "c"])));
+    for (segment, why) in [("all wrong", "no member of a page"), ("nameless", "has no user")] {
+        let refused = directory.members(segment, &SegmentPlace::Start, 10).await.expect_err(segment);
+        assert_eq!(refused.kind(), StoreErrorKind::Corrupt, "{refused}");
+        assert!(refused.to_string().contains(why) && !refused.to_string().contains("ann@"), "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,8 @@ struct MemberPage {
     /// Where the next page begins; `null` if there is none.
     #[schema(required)]
     next: Option<String>,
+    /// The ids of members whose entries cannot be read.
+    unreadable: Vec<String>,
 }
 
 /// Whether a user is in a segment, and whether it was.
@@ -81,7 +83,7 @@ async fn members(
     let found = state.ask(state.stores.people.directory()?.segments.members(&name, &from, most)).await?;
     let page = found.ok_or_else(Problem::unknown_segment)?;
     let members = page.members.into_iter().map(RecipientBody::of).collect();
-    Ok(Json(MemberPage { members, next: page.next }))
+    Ok(Json(MemberPage { members, unreadable: page.unreadable, next: page.next }))
 }
 
 /// Puts a user into a segment, which is made if it is new.

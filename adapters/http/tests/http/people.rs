@@ -175,6 +175,7 @@ async fn members_come_and_go_by_name() {
     let (api, _) = api();
     let page = api.get("/v1/segments/u/members").await.body;
     assert_eq!((&page["members"][0]["user"], &page["next"]), (&json!("u"), &json!("u")));
+    assert_eq!(page["unreadable"], json!(["w"]));
     assert_eq!(api.get("/v1/segments/u/members?after=u").await.body["next"], Value::Null);
     assert_eq!(api.get("/v1/segments/x/members").await.problem(), "unknown-segment");
     let put = api.call("PUT", "/v1/segments/vip/members/u", &[ADMIN], Body::empty()).await;

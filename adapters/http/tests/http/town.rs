@@ -102,7 +102,7 @@ impl RecipientDirectory for Town {
         _: u32,
     ) -> Result<Option<SegmentPage>, StoreError> {
         let next = from.key().is_none().then(|| "u".to_owned());
-        known(segment, SegmentPage { members: vec![ann()], next })
+        known(segment, SegmentPage { members: vec![ann()], unreadable: vec!["w".into()], next })
     }
 }
 

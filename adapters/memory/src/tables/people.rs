@@ -71,7 +71,7 @@ impl People {
         let page: Vec<&String> = ids.by_ref().take(limit as usize).collect();
         let next = ids.next().and(page.last()).map(|last| (*last).clone());
         let members = page.into_iter().filter_map(|id| self.users.get(id)).cloned().collect();
-        Some(SegmentPage { members, next })
+        Some(SegmentPage { members, next, ..SegmentPage::default() })
     }
 }
 

@@ -21,8 +21,11 @@ const DIRECTORY: &str = "directory";
 /// The segment of all users, unless it is defined otherwise.
 const ALL: &str = "all";
 
-/// Users by their ids, or why one cannot be read.
-type Found = Arc<HashMap<String, Result<Recipient, String>>>;
+/// A user, or why its row cannot be read.
+type Entry = Result<Recipient, String>;
+
+/// Users by their ids.
+type Found = Arc<HashMap<String, Entry>>;
 
 /// Users and segments that are kept in the database.
 ///
@@ -41,20 +44,25 @@ impl People {
         Self { db, lookups: Arc::default() }
     }
 
-    /// Users by their ids, in order. Calls that arrive while a statement is under way share the next one.
+    /// Users by their ids, in order.
     pub(crate) async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        let db = Arc::clone(&self.db);
-        let read = move |ids: Vec<String>| {
-            let db = Arc::clone(&db);
-            async move { read_users(&db, ids).await }
-        };
-        let found = self.db.coalesced(DIRECTORY, &self.lookups, ids.to_vec(), read).await?;
+        let found = self.found(ids).await?;
         let user = |id: &String| match found.get(id) {
             Some(Ok(user)) => Ok(Some(user.clone())),
             Some(Err(why)) => Err(corrupt(DIRECTORY, why.clone())),
             None => Ok(None),
         };
         ids.iter().map(user).collect()
+    }
+
+    /// Calls that arrive while a statement is under way share the next one.
+    async fn found(&self, ids: &[String]) -> Result<Found, StoreError> {
+        let db = Arc::clone(&self.db);
+        let read = move |ids: Vec<String>| {
+            let db = Arc::clone(&db);
+            async move { read_users(&db, ids).await }
+        };
+        self.db.coalesced(DIRECTORY, &self.lookups, ids.to_vec(), read).await
     }
 
     /// A page of a segment. Its ids are one statement and its users another, so neither sorts.
@@ -77,24 +85,31 @@ impl People {
         let mut ids = found.iter().map(|row| row.text("user_id")).collect::<Result<Vec<_>, _>>()?;
         let follows = ids.len() > limit as usize;
         ids.truncate(limit as usize);
-        let users = self.users(&ids).await?;
+        let found = self.found(&ids).await?;
+        let entries = ids.iter().filter_map(|id| Some((id.clone(), found.get(id)?.clone())));
+        let page = page_of(entries);
         let next = ids.pop().filter(|_| follows);
-        Ok(Some(SegmentPage { members: users.into_iter().flatten().collect(), next }))
+        Ok(Some(SegmentPage { next, ..page }))
     }
 
     async fn everybody(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError> {
-        let mut members = self.page(from.key(), limit.saturating_add(1)).await?;
-        let follows = members.len() > limit as usize;
-        members.truncate(limit as usize);
-        let next = members.last().and_then(|last| last.user.clone()).filter(|_| follows);
-        Ok(SegmentPage { members, next })
+        let mut entries = self.entries(from.key(), limit.saturating_add(1)).await?;
+        let follows = entries.len() > limit as usize;
+        entries.truncate(limit as usize);
+        let next = entries.last().map(|(id, _)| id.clone()).filter(|_| follows);
+        Ok(SegmentPage { next, ..page_of(entries) })
     }
 
     /// Users after an id.
     pub(crate) async fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<Recipient>, StoreError> {
+        let entries = self.entries(after, limit).await?;
+        entries.into_iter().map(|(_, user)| user.map_err(|why| corrupt(DIRECTORY, why))).collect()
+    }
+
+    async fn entries(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, Entry)>, StoreError> {
         let args = self.db.args().with("after", after.unwrap_or_default()).with("limit", i64::from(limit));
         let found = self.read(self.db.sql.directory.page.bind(&args)).await?;
-        found.iter().map(|row| UserRow::read(row)?.user()).collect()
+        found.iter().map(entry).collect()
     }
 
     /// A user and its segments.
@@ -232,11 +247,31 @@ async fn read_users(db: &Database, ids: Vec<String>) -> Result<Found, StoreError
         let args = db.args().with_list("users", ids.iter().map(|id| Value::from(*id)));
         let read = || rows(db.callers(), DIRECTORY, db.sql.directory.users.bind(&args));
         for row in db.restarting_beside(DIRECTORY, read).await? {
-            let row = UserRow::read(&row)?;
-            found.insert(row.user_id.clone(), row.user().map_err(|e| e.get_ref().to_string()));
+            let (id, user) = entry(&row)?;
+            found.insert(id, user);
         }
     }
     Ok(Arc::new(found))
+}
+
+/// The id of a row and its user.
+fn entry(row: &Row) -> Result<(String, Entry), StoreError> {
+    let user = UserRow::read(row).and_then(UserRow::user);
+    Ok((row.text("user_id")?, user.map_err(|e| e.get_ref().to_string())))
+}
+
+fn page_of(entries: impl IntoIterator<Item = (String, Entry)>) -> SegmentPage {
+    let mut page = SegmentPage::default();
+    for (id, user) in entries {
+        match user {
+            Ok(user) => page.members.push(user),
+            Err(_) => {
+                tracing::warn!(user = id, "directory.member.unreadable");
+                page.unreadable.push(id);
+            }
+        }
+    }
+    page
 }
 
 /// Ids in the order in which rows are locked, each once.

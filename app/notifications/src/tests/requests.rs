@@ -282,6 +282,42 @@ fn a_record_says_where_it_stands() {
     assert_eq!(ports.handle(1), Verdict::ack());
 }
 
+#[test]
+fn a_member_that_cannot_be_read_costs_no_other_its_message() {
+    let ports = of_wrong_member().noting(1, |step| {
+        let records: Vec<_> =
+            step.records.iter().map(|record| (record.recipient.as_str(), record.status)).collect();
+        assert_eq!(records, [("user:a", DeliveryStatus::Pending), ("user:b", DeliveryStatus::Failed)]);
+        let why = Reason::new("the entry in the directory cannot be read");
+        assert_eq!((&step.records[1].reason, &step.flaw), (&Some(why.clone()), &Some(why)));
+        Ok(kept(step, RequestStatus::Dispatched))
+    });
+    assert_eq!(emitted(ports.handle(1)).len(), 1);
+}
+
+/// It was pending when an earlier attempt recorded it and enqueued nothing.
+#[test]
+fn a_recorded_member_that_cannot_be_read_any_more_ends_as_failed() {
+    let mut ports = of_wrong_member().noting(1, |_| {
+        stands(RequestStatus::Processing, &[DeliveryStatus::Pending, DeliveryStatus::Pending])
+    });
+    let conclude = ports.messages.expect_conclude().times(1);
+    conclude.withf(|outcomes| outcomes.len() == 1 && outcomes[0].status == DeliveryStatus::Failed);
+    conclude.returning(|_| Ok(()));
+    assert_eq!(emitted(ports.handle(2)).len(), 1);
+}
+
+/// A request to a segment of `a` and of `b`, whose entry cannot be read.
+fn of_wrong_member() -> Ports {
+    let mut ports = Ports::processing(request(&[Channel::Email], vec![segment("all")]));
+    ports.directory.checkpoint();
+    ports.directory.expect_members().returning(|_, _, _| {
+        let unreadable = vec!["b".to_owned()];
+        Ok(Some(SegmentPage { members: vec![reachable("a")], unreadable, next: None }))
+    });
+    ports
+}
+
 /// Guard: a fan-out step of long messages is short | src/request_handler.rs `find`: the configured chunk
 #[test]
 fn a_long_text_is_written_to_few_recipients_at_a_time() {
@@ -292,7 +328,7 @@ fn a_long_text_is_written_to_few_recipients_at_a_time() {
     ports.directory.checkpoint();
     ports.directory.expect_members().returning(|_, _, limit| {
         let members = (0..limit).map(|n| reachable(&n.to_string())).collect();
-        Ok(Some(SegmentPage { members, next: Some("more".into()) }))
+        Ok(Some(SegmentPage { members, next: Some("more".into()), ..SegmentPage::default() }))
     });
     let emitted = emitted(ports.handle(1));
     let bytes: usize = emitted.iter().map(|message| message.payload.bytes().len()).sum();

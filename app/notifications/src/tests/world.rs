@@ -284,7 +284,7 @@ impl RecipientDirectory for World {
             let members: Vec<_> = page.map(|id| reachable(id)).collect();
             let end = behind + members.len();
             let next = (end < state.members.len()).then(|| end.to_string());
-            Some(SegmentPage { members, next })
+            Some(SegmentPage { members, next, ..SegmentPage::default() })
         })
         .await
     }

@@ -166,7 +166,7 @@ impl RecipientDirectory for Crowd {
         let begin: usize = from.key().map_or(0, |key| key.parse().expect("a number"));
         let end = RECIPIENTS.min(begin + limit as usize);
         let next = (end < RECIPIENTS).then(|| end.to_string());
-        Ok(Some(SegmentPage { members: (begin..end).map(member).collect(), next }))
+        Ok(Some(SegmentPage { members: (begin..end).map(member).collect(), next, ..SegmentPage::default() }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod client;
 mod debezium;
+mod directory_rows;
 mod foreign_row;
 mod languages;
 mod replaced;
@@ -20,6 +21,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         wrong_rows::add_to(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
     }
+    directory_rows::add_to(suite, "sqlite", SeaOrmBackend::sqlite("auto"));
     suite.add_trial("producers::the_page_names_the_shards_of_its_keys", names_the_shards_of_its_keys);
     suite.long("languages", |suite| languages::add_to(suite, &environment));
     for server in Server::ALL {
@@ -28,6 +30,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = SeaOrmBackend::server(server.name, &url, strategy.name());
             wrong_rows::add_to(suite, server.name, strategy.name(), backend);
         }
+        directory_rows::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "auto"));
         debezium::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "preemptive_update"));
         replaced::add_to(suite, server.name, || {
             SeaOrmBackend::server(server.name, &url, "preemptive_update")
