@@ -15,7 +15,7 @@ use crate::backend::SeaOrmBackend;
 
 pub(super) fn runs() {
     let backend = SeaOrmBackend::sqlite("auto");
-    let url = ::smol::block_on(backend.database()).expect("a database");
+    let url = ::smol::block_on(backend.fresh_database()).expect("a database");
     on_smol(&url).expect("a message that is handled");
 }
 

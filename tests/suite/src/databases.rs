@@ -1,13 +1,17 @@
-//! Databases that tests are lent, emptied and lent again: MySQL takes a second to make the tables of another one, and makes no others
-//! meanwhile.
+//! Databases that tests are lent, emptied and lent again: making their tables costs a server more than most tests do.
 
 use std::{
     cell::RefCell,
     collections::{HashMap, VecDeque},
-    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
+    path::Path,
+    sync::{
+        LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
-use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_domain::ShardCount;
+use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox, schema};
 use claimstream_testbed::ScratchDatabase;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
 
@@ -43,22 +47,70 @@ pub(crate) fn lending<T>(
     done
 }
 
-/// A database of this server without rows, whose tables are as they are made or still missing; `None` outside of a test.
-pub(crate) async fn lend(server: &str, name: &str) -> Result<Option<String>, DbErr> {
+/// A database of this server as an opening makes it; `None` outside of a test.
+pub(crate) async fn lend(server: &str, name: &str, shards: ShardCount) -> Result<Option<String>, DbErr> {
     if LENT.with_borrow(Option::is_none) {
         return Ok(None);
     }
     let untouched = untouched(server, name).await?;
-    let database = loop {
-        let free = servers().entry(server.to_owned()).or_default().free.pop_front();
-        let Some(free) = free else { break ScratchDatabase::create(server, name).await? };
-        if empty(&free.url(), &untouched).await.unwrap_or_default() {
-            break free;
+    let mut in_use = Vec::new();
+    let found = loop {
+        // The one that has been free for longest comes first: where two are in use, others are too.
+        let free = match in_use.len() {
+            0 | 1 => servers().entry(server.to_owned()).or_default().free.pop_front(),
+            _ => None,
+        };
+        let Some(free) = free else { break None };
+        match restore(&free.url(), &untouched, shards).await {
+            Ok(Restored::Yes) => break Some(free),
+            Ok(Restored::InUse) => in_use.push(free),
+            Ok(Restored::No) | Err(_) => {}
+        }
+    };
+    servers().entry(server.to_owned()).or_default().free.extend(in_use);
+    let database = match found {
+        Some(found) => found,
+        None => {
+            let made = ScratchDatabase::create(server, name).await?;
+            open(&made.url(), shards).await?;
+            made
         }
     };
     let url = database.url();
     LENT.with_borrow_mut(|lent| lent.get_or_insert_default().push((server.to_owned(), database)));
     Ok(Some(url))
+}
+
+/// A copy of a SQLite database with other shards and another identity.
+pub(crate) async fn copy(untouched: &Path, to: &Path, shards: ShardCount) -> Result<(), DbErr> {
+    static COPIES: AtomicU32 = AtomicU32::new(1);
+    std::fs::copy(untouched, to).map_err(|e| DbErr::Custom(e.to_string()))?;
+    let db = Database::connect(file_url(to)).await?;
+    let number = COPIES.fetch_add(1, Ordering::Relaxed);
+    let identity = format!("UPDATE claimstream_schema SET applied_at = applied_at + {number};");
+    db.execute_unprepared(&format!("BEGIN; {identity} {} COMMIT", cut_into(shards))).await?;
+    db.close().await
+}
+
+/// Makes the SQLite database that is copied.
+pub(crate) async fn make_untouched(file: &Path) -> Result<(), DbErr> {
+    let first = file.with_extension("first");
+    open(&file_url(&first), ShardCount::default()).await?;
+    let db = Database::connect(file_url(&first)).await?;
+    // One file, without a log of what is not in it yet.
+    db.execute_unprepared(&format!("VACUUM INTO '{}'", file.display())).await?;
+    db.close().await
+}
+
+/// The URL of a SQLite database.
+pub(crate) fn file_url(file: &Path) -> String {
+    format!("sqlite://{}", file.display())
+}
+
+async fn open(url: &str, shards: ShardCount) -> Result<SeaOrmOutbox, DbErr> {
+    SeaOrmOutbox::open(url, OpenOptions { shards, ..OpenOptions::default() })
+        .await
+        .map_err(|e| DbErr::Custom(e.to_string()))
 }
 
 /// Drops what was lent.
@@ -76,9 +128,7 @@ async fn untouched(server: &str, name: &str) -> Result<String, DbErr> {
         return Ok(known);
     }
     let database = ScratchDatabase::create(server, &format!("{name}_untouched")).await?;
-    SeaOrmOutbox::open(&database.url(), OpenOptions::default())
-        .await
-        .map_err(|e| DbErr::Custom(e.to_string()))?;
+    open(&database.url(), ShardCount::default()).await?;
     let db = Database::connect(&database.url()).await?;
     let shape = shape(&db).await?;
     db.close().await?;
@@ -86,23 +136,53 @@ async fn untouched(server: &str, name: &str) -> Result<String, DbErr> {
     Ok(shape)
 }
 
-/// Removes all rows, with which the next outbox takes the tables for new ones; false if something is still connected or a table has been
-/// changed.
-async fn empty(url: &str, untouched: &str) -> Result<bool, DbErr> {
+/// What became of an attempt to restore a database.
+enum Restored {
+    Yes,
+    /// Something is still connected to it.
+    InUse,
+    /// Its tables have been changed.
+    No,
+}
+
+/// Leaves the rows that an opening makes, with a new identity.
+async fn restore(url: &str, untouched: &str, shards: ShardCount) -> Result<Restored, DbErr> {
     let db = Database::connect(url).await?;
-    let is_free = is_free(&db).await && shape(&db).await? == untouched;
-    if is_free {
+    let restored = if !is_free(&db).await {
+        Restored::InUse
+    } else if shape(&db).await? != untouched {
+        Restored::No
+    } else {
         let tables = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES \
             WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA = DATABASE()";
         // One request and one commit for all of them.
-        let mut emptying = String::from("START TRANSACTION;");
+        let mut sent = String::from("START TRANSACTION;");
         for row in all(&db, tables).await? {
-            emptying += &format!("DELETE FROM {};", row.try_get_by_index::<String>(0)?);
+            sent += &format!("DELETE FROM {};", row.try_get_by_index::<String>(0)?);
         }
-        db.execute_unprepared(&(emptying + "COMMIT")).await?;
-    }
+        let versions: Vec<_> = schema(Dialect::MySql)
+            .iter()
+            .map(|(version, _)| format!("({version}, UTC_TIMESTAMP(6))"))
+            .collect();
+        sent += &format!(
+            "INSERT INTO claimstream_schema (version, applied_at) VALUES {}; {} COMMIT",
+            versions.join(", "),
+            cut_into(shards)
+        );
+        db.execute_unprepared(&sent).await?;
+        Restored::Yes
+    };
     db.close().await?;
-    Ok(is_free)
+    Ok(restored)
+}
+
+/// The statements that leave these shards and no others.
+fn cut_into(shards: ShardCount) -> String {
+    let rows: Vec<_> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
+    format!(
+        "DELETE FROM claimstream_shard; INSERT INTO claimstream_shard (shard) VALUES {};",
+        rows.join(", ")
+    )
 }
 
 /// Whether the connections of the last test end soon.

@@ -52,12 +52,17 @@ impl Load {
         Ok(begun.elapsed())
     }
 
+    /// The shards that its queues are cut into.
+    pub fn shards(self) -> ShardCount {
+        ShardCount::new(16).expect("a number of shards")
+    }
+
     fn options(self, options: OpenOptions) -> OpenOptions {
         let defaults = OpenOptions::default();
         OpenOptions {
             max_connections: self.connections.unwrap_or(defaults.max_connections),
             relay_connections: self.connections.unwrap_or(defaults.relay_connections),
-            shards: ShardCount::new(16).expect("a number of shards"),
+            shards: self.shards(),
             ..options
         }
     }

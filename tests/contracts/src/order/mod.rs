@@ -81,8 +81,9 @@ const MANY_KEYS: &str = "however_many_keys_wait_what_is_free_behind_them_is_foun
 /// Every key has a message that waits for its retry; behind all of them is one that is free. What is settled in the shard
 /// meanwhile does not wait until that one is found: answers whether the settlement was answered before the claim.
 async fn many_keys_wait(backend: &SeaOrmBackend) -> bool {
-    let url = backend.database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
+    let shards = ShardCount::new(1).expect("a shard");
+    let url = backend.database_of(shards).await.expect("a database");
+    let options = OpenOptions { shards, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     outbox.enqueue_now(&[message(instance.queue(), "in hand")]).await.expect("enqueue");

@@ -41,8 +41,9 @@ pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
 
 /// One message ends as done and one is put off, while a claim that has read both is about to read on.
 async fn not_handed_out(backend: Arc<SeaOrmBackend>) {
-    let url = backend.database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
+    let shards = ShardCount::new(1).expect("a shard");
+    let url = backend.database_of(shards).await.expect("a database");
+    let options = OpenOptions { shards, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     parked(&backend, &outbox, &instance, 0..BEFORE, &[]).await;
@@ -80,8 +81,9 @@ pub(crate) async fn claimed_in_the_end(claimer: &Instance) -> Vec<Claimed> {
 /// The settlements go on for as long as a stuck test runs, and a claim has to bring the free message meanwhile.
 async fn reads_to_the_end(backend: Arc<SeaOrmBackend>) {
     const IN_HAND: usize = 1000;
-    let url = backend.database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(1).expect("a shard"), ..backend.options() };
+    let shards = ShardCount::new(1).expect("a shard");
+    let url = backend.database_of(shards).await.expect("a database");
+    let options = OpenOptions { shards, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     let sent: Vec<_> = (0..IN_HAND).map(|n| message(instance.queue(), &format!("in hand {n}"))).collect();
@@ -115,8 +117,8 @@ const SHORT: Duration = Duration::from_millis(300);
 
 /// Two shards. In the one that is claimed from first a message is free; in the other 40,000 wait, and one behind them is free.
 async fn two_shards(backend: &SeaOrmBackend) -> (SeaOrmOutbox, Instance, [MessageId; 2]) {
-    let url = backend.database().await.expect("a database");
     let shards = ShardCount::new(2).expect("two shards");
+    let url = backend.database_of(shards).await.expect("a database");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     park(backend, &outbox, instance.queue(), keys_in(shards, 1).take(40_000), &[]).await;

@@ -297,8 +297,8 @@ struct Cut {
 
 impl Cut {
     async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(1).expect("a shard");
+        let url = backend.database_of(shards).await.expect("a database");
         let options = OpenOptions { shards, ..backend.options() };
         let direct = SeaOrmOutbox::open(&url, options.clone()).await.expect("open");
         let wire = Wire::to(&url).await.expect("a port");

@@ -31,9 +31,9 @@ impl Measured {
     const QUIET: Duration = Duration::from_millis(40);
 
     pub(super) async fn on(backend: &SeaOrmBackend) -> Self {
-        let url = backend.database().await.expect("a database");
-        let wire = Wire::to(&url).await.expect("a port");
         let shards = ShardCount::new(Self::SHARDS).expect("a count");
+        let url = backend.database_of(shards).await.expect("a database");
+        let wire = Wire::to(&url).await.expect("a port");
         Self::open(wire, OpenOptions { shards, ..backend.options() }).await
     }
 

@@ -74,8 +74,9 @@ async fn in_vain() {
 /// A file with messages in many shards.
 async fn filled(strategy: &'static str) -> (SeaOrmBackend, String, SeaOrmOutbox, Instance) {
     let backend = SeaOrmBackend::sqlite(strategy);
-    let url = backend.database().await.expect("a database");
-    let options = OpenOptions { shards: ShardCount::new(16).expect("shards"), ..backend.options() };
+    let shards = ShardCount::new(16).expect("shards");
+    let url = backend.database_of(shards).await.expect("a database");
+    let options = OpenOptions { shards, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     let message = |n| NewMessage::json(instance.queue().clone(), &n).expect("a message");

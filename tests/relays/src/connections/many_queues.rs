@@ -57,7 +57,7 @@ fn add(
 }
 
 async fn are_enough(backend: &SeaOrmBackend, load: Load) {
-    let url = backend.database().await.expect("a database");
+    let url = backend.database_of(load.shards()).await.expect("a database");
     let took = load.empty(&url, backend.options(), STUCK).await.expect("it takes too long");
     eprintln!("{} queues emptied in {took:.1?}", load.queues);
 }

@@ -62,7 +62,7 @@ struct Shop {
 
 impl Shop {
     async fn open(backend: &SeaOrmBackend, options: OpenOptions) -> Self {
-        let url = backend.database().await.expect("a database");
+        let url = backend.database_of(options.shards).await.expect("a database");
         let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
         let instance = Instance::new(7, Ports::of(outbox.clone()), Fixture::fresh_queue(), 4);
         Self { url, outbox, instance }

@@ -77,9 +77,9 @@ impl Thin {
     }
 
     async fn by(backend: &SeaOrmBackend, timer: StoreTimer) -> Self {
-        let url = backend.database().await.expect("a database");
-        let wire = Wire::to(&url).await.expect("a port");
         let shards = ShardCount::new(SHARDS).expect("a count");
+        let url = backend.database_of(shards).await.expect("a database");
+        let wire = Wire::to(&url).await.expect("a port");
         let options = || OpenOptions { shards, timer: timer.clone(), ..backend.options() };
         let store = SeaOrmOutbox::open(&wire.url, options()).await.expect("open");
         let beside = SeaOrmOutbox::open(&url, options()).await.expect("open");

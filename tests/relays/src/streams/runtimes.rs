@@ -121,7 +121,7 @@ async fn on_memory(timer: Arc<dyn Timer>) -> usize {
 
 async fn on_sqlite(timer: Arc<dyn Timer>) -> usize {
     let backend = SeaOrmBackend::sqlite("preemptive_update");
-    let url = backend.database().await.expect("a folder");
+    let url = backend.fresh_database().await.expect("a folder");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let queue = Fixture::fresh_queue();
     outbox.enqueue_now(&messages(&queue)).await.expect("enqueue");
@@ -131,7 +131,7 @@ async fn on_sqlite(timer: Arc<dyn Timer>) -> usize {
 /// Business data and a message, together, under every executor; what needs tokio is refused without it.
 async fn a_transaction_enqueues() {
     let backend = SeaOrmBackend::sqlite("preemptive_update");
-    let url = backend.database().await.expect("a folder");
+    let url = backend.fresh_database().await.expect("a folder");
     let outbox = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let queue = Fixture::fresh_queue();
     for fails in [false, true] {

@@ -20,7 +20,7 @@ impl Urls {
     }
 
     pub(super) async fn get(&self) -> Result<Vec<String>, StoreError> {
-        let make = || try_join_all((0..DATABASES).map(|_| self.backend.database()));
+        let make = || try_join_all((0..DATABASES).map(|_| self.backend.fresh_database()));
         self.made.get_or_try_init(make).await.cloned()
     }
 }

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use claimstream_domain::{QueueName, ShardCount, Timestamp, notification::REQUEST_QUEUE};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, Order, SeaOrmOutbox};
+use futures::FutureExt;
 use sea_orm::Database;
 use tokio::sync::OnceCell;
 
@@ -43,7 +44,7 @@ pub struct SeaOrmBackend {
 
 /// Where databases are made.
 enum Place {
-    Folder(PathBuf),
+    Folder { path: PathBuf, untouched: OnceCell<PathBuf> },
     Server { url: String, made: Mutex<Vec<ScratchDatabase>> },
 }
 
@@ -53,7 +54,7 @@ impl SeaOrmBackend {
         let folder =
             std::env::temp_dir().join(format!("claimstream-{}-{}", std::process::id(), next_number()));
         std::fs::create_dir_all(&folder).expect("a temporary folder");
-        Self::new("sqlite", strategy, Place::Folder(folder))
+        Self::new("sqlite", strategy, Place::Folder { path: folder, untouched: OnceCell::new() })
     }
 
     /// A server; databases of our own are made beside the one that the URL names.
@@ -100,9 +101,7 @@ impl SeaOrmBackend {
     pub async fn fresh_database(&self) -> Result<String, StoreError> {
         let name = fresh_name();
         match &self.place {
-            Place::Folder(folder) => {
-                Ok(format!("sqlite://{}", folder.join(name).with_extension("db").display()))
-            }
+            Place::Folder { path, .. } => Ok(databases::file_url(&path.join(name).with_extension("db"))),
             Place::Server { url, made } => {
                 let database = ScratchDatabase::create(url, &name).await.map_err(unavailable)?;
                 let fresh = database.url();
@@ -112,13 +111,32 @@ impl SeaOrmBackend {
         }
     }
 
-    /// The URL of a database without rows, for this test alone until it ends. Its tables may be there; a test that changes tables asks for
-    /// a [fresh one](Self::fresh_database).
+    /// The URL of a database as an opening with [these options](Self::options) makes it, for this test alone until it ends. A test that
+    /// changes tables, or is about making them, asks for a [fresh one](Self::fresh_database).
     pub async fn database(&self) -> Result<String, StoreError> {
-        let Place::Server { url, .. } = &self.place else { return self.fresh_database().await };
-        match databases::lend(url, &fresh_name()).await.map_err(unavailable)? {
-            Some(lent) => Ok(lent),
-            None => self.fresh_database().await,
+        self.database_of(self.options().shards).boxed().await
+    }
+
+    /// One whose queues are cut into so many shards.
+    pub async fn database_of(&self, shards: ShardCount) -> Result<String, StoreError> {
+        let name = fresh_name();
+        match &self.place {
+            Place::Server { url, .. } => {
+                match databases::lend(url, &name, shards).boxed().await.map_err(unavailable)? {
+                    Some(lent) => Ok(lent),
+                    None => self.fresh_database().await,
+                }
+            }
+            Place::Folder { path, untouched } => {
+                let make = || async {
+                    let file = path.join("untouched.db");
+                    databases::make_untouched(&file).boxed().await.map(|()| file)
+                };
+                let untouched = untouched.get_or_try_init(make).await.map_err(unavailable)?;
+                let file = path.join(name).with_extension("db");
+                databases::copy(untouched, &file, shards).boxed().await.map_err(unavailable)?;
+                Ok(databases::file_url(&file))
+            }
         }
     }
 
@@ -263,8 +281,8 @@ impl TimerBackend for SeaOrmBackend {
 
 impl Drop for SeaOrmBackend {
     fn drop(&mut self) {
-        if let Place::Folder(folder) = &self.place {
-            let _ = std::fs::remove_dir_all(folder);
+        if let Place::Folder { path, .. } = &self.place {
+            let _ = std::fs::remove_dir_all(path);
         }
     }
 }

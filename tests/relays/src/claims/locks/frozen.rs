@@ -129,8 +129,8 @@ impl Place {
     /// the same process goes on, because each call waits for its lease once, for a second.
     async fn leaves_connections(&self) {
         let backend = SeaOrmBackend::server(self.server.name, &self.url, self.strategy.name());
-        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(16).expect("a number of shards");
+        let url = backend.database_of(shards).await.expect("a database");
         let wire = Wire::to(&url).await.expect("a port");
         let outbox =
             SeaOrmOutbox::open(&wire.url, OpenOptions { shards, ..backend.options() }).await.expect("open");

@@ -24,8 +24,8 @@ use crate::backend::SeaOrmBackend;
 /// adapters/sea-orm/src/sql/savepoint/known.mysql.sql: no `DATABASE()`
 pub(super) async fn a_connection_to_another_database_is_refused(setup: &Setup, backend: &SeaOrmBackend) {
     for shards in [64, setup.outbox.shards().get()] {
-        let url = backend.database().await.expect("a database");
         let shards = ShardCount::new(shards).expect("a shard count");
+        let url = backend.database_of(shards).await.expect("a database");
         let other =
             SeaOrmOutbox::open(&url, OpenOptions { shards, ..OpenOptions::default() }).await.expect("open");
         let tx = other.begin().await.expect("begin");
