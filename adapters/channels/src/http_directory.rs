@@ -248,6 +248,7 @@ impl RecipientDirectory for HttpDirectory {
                         self.failed(StoreErrorKind::Corrupt, "a page begins where the one before began")
                     );
                 }
+                let named = unreadable.len();
                 let mut page = SegmentPage { unreadable, next, ..SegmentPage::default() };
                 for member in members {
                     let id = member.get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -260,7 +261,7 @@ impl RecipientDirectory for HttpDirectory {
                         Ok(person) => page.members.push(self.user(person)?),
                     }
                 }
-                if page.members.is_empty() && page.unreadable.len() > 1 {
+                if page.members.is_empty() && page.unreadable.len() > named + 1 {
                     return Err(self.failed(StoreErrorKind::Corrupt, "no member of a page can be read"));
                 }
                 Ok(Some(page))

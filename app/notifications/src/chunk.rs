@@ -12,8 +12,6 @@ use claimstream_ports::{
     notification::{RecipientDirectory, SegmentPage},
 };
 
-const UNREADABLE: &str = "the entry in the directory cannot be read";
-
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
@@ -208,6 +206,8 @@ impl Chunk {
         }
     }
 }
+
+const UNREADABLE: &str = "the entry in the directory cannot be read";
 
 /// The ids of the users that these references begin with, at most so many.
 fn users(references: &[RecipientReference], most: u32) -> Vec<String> {

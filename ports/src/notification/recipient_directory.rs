@@ -16,8 +16,9 @@ pub trait RecipientDirectory: Send + Sync {
 
     /// A page of the members of a segment from a place on, at most `limit`; `None` if the directory does not know the segment.
     ///
-    /// Implementors owe: a member whose entry cannot be read is named as such and keeps no other from its page; a member that is there all the while a segment is read page by page is on exactly one page, whatever others
-    /// come and go; the next page begins at another place; a page costs no more the further back it is.
+    /// Implementors owe: a member whose entry cannot be read is named as such and keeps no other from its page; a member that is there
+    /// all the while a segment is read page by page is on exactly one page, whatever others come and go; the next page begins at another
+    /// place; a page costs no more the further back it is.
     async fn members(
         &self,
         segment: &str,

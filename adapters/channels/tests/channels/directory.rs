@@ -67,6 +67,7 @@ fn answer(received: &Received) -> Answer {
         "all%20wrong" => {
             plain(200, r#"{"members":[{"user":"a","email":7},{"user":"b","email":7}],"unreadable":["c"]}"#)
         }
+        "named" => plain(200, r#"{"members":[],"unreadable":["a","b"]}"#),
         "nameless" => plain(200, r#"{"members":[{"user":"a"},{"email":"ann@example.com"}]}"#),
         "circle" => plain(200, r#"{"members":[{"user":"a"}],"next":"a"}"#),
         _ if path.contains("after=") => plain(200, r#"{"members":[{"user":"b"}],"next":null}"#),
@@ -130,6 +131,8 @@ async fn a_member_that_cannot_be_read_keeps_no_other_from_its_page() {
     let page = directory.members("wrong", &SegmentPlace::Start, 10).await.expect("an answer").expect("known");
     let read: Vec<_> = page.members.iter().map(|member| member.key.as_str()).collect();
     assert_eq!((read, page.unreadable), (vec!["user:a", "user:d"], ids(&["z", "b", "c"])));
+    let page = directory.members("named", &SegmentPlace::Start, 10).await.expect("an answer").expect("known");
+    assert_eq!((page.members, page.unreadable), (vec![], ids(&["a", "b"])));
     for (segment, why) in [("all wrong", "no member of a page"), ("nameless", "has no user")] {
         let refused = directory.members(segment, &SegmentPlace::Start, 10).await.expect_err(segment);
         assert_eq!(refused.kind(), StoreErrorKind::Corrupt, "{refused}");
