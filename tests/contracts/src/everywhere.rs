@@ -81,7 +81,7 @@ fn add_sea_orm(suite: &mut Suite, backend: &Arc<SeaOrmBackend>) {
 }
 
 fn add_outbox<B: Backend + 'static>(suite: &mut Suite, backend: &Arc<B>) {
-    suite.add_cases(backend, conformance::outbox().chain(scenarios::outbox()), |backend| {
+    suite.add_cases(backend, conformance::outbox().chain(scenarios::outbox()), |backend, _| {
         Box::pin(async move { backend.fixture().await })
     });
     if has(&**backend, &[Claims, Settlements]) {
@@ -106,7 +106,7 @@ fn add_order(suite: &mut Suite, backend: &Arc<SeaOrmBackend>) {
 }
 
 fn add_server_cases<B: ServerBackend + 'static>(suite: &mut Suite, backend: &Arc<B>) {
-    suite.add_cases(backend, conformance::server().chain(scenarios::server()), |backend| {
+    suite.add_cases(backend, conformance::server().chain(scenarios::server()), |backend, _| {
         Box::pin(async move { backend.server_fixture().await })
     });
 }
@@ -117,19 +117,19 @@ fn add_steps<B: NotificationBackend + StepBackend + TimerBackend + 'static>(
     backend: &Arc<B>,
 ) {
     let notifications = conformance::notifications().chain(scenarios::notifications());
-    suite.add_cases(backend, notifications, |backend| {
-        Box::pin(async move { backend.notification_fixture().await })
+    suite.add_cases(backend, notifications, |backend, is_wired| {
+        Box::pin(async move { backend.notification_fixture(is_wired).await })
     });
-    suite.add_cases(backend, conformance::steps(), |backend| {
-        Box::pin(async move { backend.step_fixture().await })
+    suite.add_cases(backend, conformance::steps(), |backend, is_wired| {
+        Box::pin(async move { backend.step_fixture(is_wired).await })
     });
-    suite.add_cases(backend, scenarios::timers(), |backend| {
-        Box::pin(async move { backend.timer_fixture().await })
+    suite.add_cases(backend, scenarios::timers(), |backend, is_wired| {
+        Box::pin(async move { backend.timer_fixture(is_wired).await })
     });
 }
 
 fn add_locks<B: LockBackend + 'static>(suite: &mut Suite, backend: &Arc<B>) {
-    suite.add_cases(backend, conformance::locks(), |backend| {
+    suite.add_cases(backend, conformance::locks(), |backend, _| {
         Box::pin(async move { backend.lock_fixture().await })
     });
 }

@@ -24,6 +24,7 @@ use operating::{
 fn main() -> ExitCode {
     let environment = |name: &str| std::env::var(name).ok();
     let mut suite = Suite::default();
+    suite.mostly_waits();
     suite.add_missing_servers(environment);
     // What takes longest begins first, so that nothing is left to be waited for alone.
     upkeep::add_to(&mut suite, environment);

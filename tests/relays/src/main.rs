@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     }
     let environment = |name: &str| std::env::var(name).ok();
     let mut suite = Suite::default();
+    suite.mostly_waits();
     suite.add_missing_servers(environment);
     // What takes longest begins first, so that nothing is left to be waited for alone.
     cancellation::add_to(&mut suite, environment);

@@ -67,7 +67,7 @@ impl Sweeper for MemoryStore {
 
 #[async_trait]
 impl NotificationBackend for MemoryBackend {
-    async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
+    async fn notification_fixture(&self, _: bool) -> Result<NotificationFixture, StoreError> {
         let queue = QueueName::new(REQUEST_QUEUE).expect("a valid name");
         let store = open();
         let (one, other) = (ports(store.clone()), ports(store.rival()));
@@ -78,7 +78,7 @@ impl NotificationBackend for MemoryBackend {
 
 #[async_trait]
 impl StepBackend for MemoryBackend {
-    async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
+    async fn step_fixture(&self, _: bool) -> Result<StepFixture, StoreError> {
         let queue = Fixture::fresh_queue();
         let store = open();
         let (one, other) = (Arc::new(store.clone()), Arc::new(store.rival()));
@@ -89,7 +89,7 @@ impl StepBackend for MemoryBackend {
 
 #[async_trait]
 impl TimerBackend for MemoryBackend {
-    async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
+    async fn timer_fixture(&self, _: bool) -> Result<TimerFixture, StoreError> {
         let store = open();
         let (one, other) = (TimerPorts::of(store.clone()), TimerPorts::of(store.rival()));
         Ok(TimerFixture {

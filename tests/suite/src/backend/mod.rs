@@ -69,22 +69,22 @@ pub trait ServerBackend: Backend {
 /// A backend whose store keeps notification requests.
 #[async_trait]
 pub trait NotificationBackend: Backend {
-    /// Sets up a fixture.
-    async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError>;
+    /// Sets up a fixture, over a wire if waits for locks are counted.
+    async fn notification_fixture(&self, is_wired: bool) -> Result<NotificationFixture, StoreError>;
 }
 
 /// A backend whose store has a step ledger.
 #[async_trait]
 pub trait StepBackend: Backend {
-    /// Sets up a fixture.
-    async fn step_fixture(&self) -> Result<StepFixture, StoreError>;
+    /// Sets up a fixture, over a wire if waits for locks are counted.
+    async fn step_fixture(&self, is_wired: bool) -> Result<StepFixture, StoreError>;
 }
 
 /// A backend on which timer events can run.
 #[async_trait]
 pub trait TimerBackend: Backend {
-    /// Sets up a fixture.
-    async fn timer_fixture(&self) -> Result<TimerFixture, StoreError>;
+    /// Sets up a fixture, over a wire if waits for locks are counted.
+    async fn timer_fixture(&self, is_wired: bool) -> Result<TimerFixture, StoreError>;
 }
 
 /// A backend whose store has locks.

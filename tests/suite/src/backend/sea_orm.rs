@@ -237,10 +237,10 @@ impl ServerBackend for SeaOrmBackend {
 
 #[async_trait]
 impl NotificationBackend for SeaOrmBackend {
-    async fn notification_fixture(&self) -> Result<NotificationFixture, StoreError> {
+    async fn notification_fixture(&self, is_wired: bool) -> Result<NotificationFixture, StoreError> {
         let url = self.database().await?;
         let queue = QueueName::new(REQUEST_QUEUE).expect("a queue name");
-        let (outbox, store, rival) = self.wired_pair(&url, queue).await?;
+        let (outbox, store, rival) = self.pair_over(is_wired, &url, queue).await?;
         let erasing = Arc::new(rival.clone());
         Ok(NotificationFixture { outbox, store: ports(store), rival: ports(rival), erasing })
     }
@@ -248,9 +248,9 @@ impl NotificationBackend for SeaOrmBackend {
 
 #[async_trait]
 impl StepBackend for SeaOrmBackend {
-    async fn step_fixture(&self) -> Result<StepFixture, StoreError> {
+    async fn step_fixture(&self, is_wired: bool) -> Result<StepFixture, StoreError> {
         let url = self.shared_database().await?;
-        let (outbox, store, rival) = self.wired_pair(&url, Fixture::fresh_queue()).await?;
+        let (outbox, store, rival) = self.pair_over(is_wired, &url, Fixture::fresh_queue()).await?;
         let shown = Arc::new(store.clone());
         Ok(StepFixture { outbox, store: Arc::new(store), rival: Arc::new(rival), shown })
     }
@@ -269,9 +269,9 @@ impl LockBackend for SeaOrmBackend {
 
 #[async_trait]
 impl TimerBackend for SeaOrmBackend {
-    async fn timer_fixture(&self) -> Result<TimerFixture, StoreError> {
+    async fn timer_fixture(&self, is_wired: bool) -> Result<TimerFixture, StoreError> {
         let url = self.database().await?;
-        let (outbox, store, rival) = self.wired_pair(&url, Fixture::fresh_queue()).await?;
+        let (outbox, store, rival) = self.pair_over(is_wired, &url, Fixture::fresh_queue()).await?;
         let repeatable =
             [&store, &rival].map(|store| Arc::new(RepeatableRead(store.clone())) as Arc<dyn SetUpEvents>);
         let repeatable = matches!(self.place, Place::Server { .. }).then_some(repeatable);

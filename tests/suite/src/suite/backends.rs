@@ -12,12 +12,13 @@ use super::{
 use crate::backend::{Backend, SeaOrmBackend};
 
 impl Suite {
-    /// Adds those of these cases that need no more than the backend has, and notes which were left out and for which need.
+    /// Adds those of these cases that need no more than the backend has, and notes which were left out and for which need. A fixture is
+    /// opened over a wire if its case asks for one.
     pub fn add_cases<B, F>(
         &mut self,
         backend: &Arc<B>,
         cases: impl Iterator<Item = &'static Case<F>>,
-        open: fn(Arc<B>) -> BoxFuture<'static, Result<F, StoreError>>,
+        open: fn(Arc<B>, bool) -> BoxFuture<'static, Result<F, StoreError>>,
     ) where
         B: Backend + 'static,
         F: Send + 'static,
@@ -33,7 +34,7 @@ impl Suite {
             let name = format!("{}::{}::{}::{}", backend.name(), backend.strategy(), case.topic, case.name);
             report.offer(backend.name(), backend.strategy());
             self.push(name, move || {
-                let ran = run(open(backend.clone()), case);
+                let ran = run(open(backend.clone(), case.is_wired), case);
                 report.note(backend.name(), backend.strategy(), ran.is_ok());
                 ran
             });

@@ -10,6 +10,8 @@ pub struct Case<F: 'static> {
     pub name: &'static str,
     /// What a backend must have, the needs of its list and its own.
     pub needs: &'static [&'static [Need]],
+    /// It counts waits for locks, so that a server is reached over a wire.
+    pub is_wired: bool,
     /// Runs it.
     pub run: fn(F) -> BoxFuture<'static, ()>,
 }
@@ -22,14 +24,15 @@ impl<F> Case<F> {
 }
 
 /// The cases of a file, with what all of them need and what one needs besides:
-/// `cases!["claim" needs [Claims]: a_sentence, another_one needs [Sharing]]`.
+/// `cases!["claim" needs [Claims]: a_sentence, another_one needs [Sharing], one_that_counts over wire]`.
 #[macro_export]
 macro_rules! cases {
-    ($topic:literal needs $needs:tt: $($name:ident $(needs $more:tt)?),+ $(,)?) => {
+    ($topic:literal needs $needs:tt: $($name:ident $(needs $more:tt)? $(over $wire:tt)?),+ $(,)?) => {
         &[$($crate::Case {
             topic: $topic,
             name: stringify!($name),
             needs: &[$crate::needs!($needs) $(, $crate::needs!($more))?],
+            is_wired: $crate::is_wired!($($wire)?),
             run: |fixture| Box::pin($name(fixture)),
         }),+]
     };
@@ -38,4 +41,15 @@ macro_rules! cases {
 #[macro_export]
 macro_rules! needs {
     ([$($need:ident),*]) => { &[$($crate::Need::$need),*] };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! is_wired {
+    () => {
+        false
+    };
+    (wire) => {
+        true
+    };
 }

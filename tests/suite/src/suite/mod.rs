@@ -34,6 +34,7 @@ pub struct Suite {
     not_run: Vec<Trial>,
     /// The group of the long tier that tests are being added to, if any.
     long: Option<&'static str>,
+    mostly_waits: bool,
     report: Arc<Report>,
     coverage: Coverage,
 }
@@ -109,6 +110,11 @@ impl Suite {
         self.waiting.extend(self.trials.drain(before..));
     }
 
+    /// Runs twice as many at once as otherwise, because most of these wait rather than work.
+    pub fn mostly_waits(&mut self) {
+        self.mostly_waits = true;
+    }
+
     /// How many trials there are.
     pub fn trials(&self) -> usize {
         self.trials.len() + self.waiting.len() + self.not_run.len()
@@ -127,8 +133,9 @@ impl Suite {
             self.trials.append(&mut self.not_run);
         }
         let slowest = environment(SLOWEST).and_then(|count| count.parse().ok()).unwrap_or(10);
-        let worked = run_at_once(arguments.clone(), self.trials);
-        let waited = run_at_once(arguments.clone(), self.waiting);
+        let per_core = if self.mostly_waits { 6 } else { 3 };
+        let worked = run_at_once(per_core, arguments.clone(), self.trials);
+        let waited = run_at_once(per_core, arguments.clone(), self.waiting);
         drop_all();
         if !arguments.list {
             println!("{}\n{}\n{}", self.report, self.coverage, self.report.slowest(slowest));
@@ -152,8 +159,8 @@ impl Suite {
 }
 
 /// Runs several at once on each core, because a test waits for its server most of the time; at most 24, which open about 1,000 files.
-fn run_at_once(mut arguments: Arguments, trials: Vec<Trial>) -> Conclusion {
+fn run_at_once(per_core: usize, mut arguments: Arguments, trials: Vec<Trial>) -> Conclusion {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert((3 * cores).min(24));
+    arguments.test_threads.get_or_insert((per_core * cores).min(24));
     libtest_mimic::run(&arguments, trials)
 }

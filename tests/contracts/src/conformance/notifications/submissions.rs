@@ -24,7 +24,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_rolled_back_request_leaves_nothing,
     a1_8_a_request_that_is_handed_in_again_is_replayed_and_changes_nothing,
     a1_8_another_request_under_a_known_id_is_a_conflict_and_changes_nothing,
-    a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait needs [Store],
+    a1_8_a_request_that_is_being_taken_in_is_answered_within_the_lock_wait needs [Store] over wire,
     a1_8_a_first_call_that_failed_may_be_repeated needs [Store],
     a_request_that_stands_twice_in_a_call_is_taken_once,
     of_many_parallel_submissions_of_one_request_one_is_new,

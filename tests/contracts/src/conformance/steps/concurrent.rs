@@ -20,7 +20,7 @@ pub const CONCURRENT: &[Case<StepFixture>] = cases!["steps" needs [Steps, Parall
     the_second_of_two_transactions_begins_the_step_if_the_first_rolls_back,
     of_many_parallel_transactions_one_begins_the_step,
     of_many_parallel_changes_from_one_version_one_takes_place,
-    a_locked_step_is_busy_at_once_for_who_does_not_wait,
+    a_locked_step_is_busy_at_once_for_who_does_not_wait over wire,
     a_step_that_was_just_begun_is_busy_for_who_does_not_wait,
     a_step_that_was_found_by_beginning_stays_as_it_is_until_the_transaction_ends,
     who_waits_for_a_lock_sees_the_step_as_it_was_left,

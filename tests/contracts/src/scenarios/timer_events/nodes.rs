@@ -17,9 +17,9 @@ use crate::{
 };
 
 pub const CONCURRENT: &[Case<TimerFixture>] = cases!["scenarios" needs [Timers, ParallelWrites]:
-    a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run,
+    a2_2_two_nodes_that_fire_at_once_make_one_row_and_one_run over wire,
     a2_2_two_nodes_that_look_for_one_tick_at_once_make_one_run_without_a_row_lock,
-    a2_3_without_waiting_a_row_that_is_held_is_busy_at_once,
+    a2_3_without_waiting_a_row_that_is_held_is_busy_at_once over wire,
     a2_3_in_wait_mode_a_run_waits_for_the_row,
 ];
 
