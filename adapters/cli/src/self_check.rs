@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use claimstream_domain::FindingGroup;
+use claimstream_domain::{FindingGroup, Severity};
 use claimstream_ports::{SelfCheck, StoreError};
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
@@ -21,8 +21,12 @@ pub(crate) struct ProgramCheck {
 impl SelfCheck for ProgramCheck {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
         let findings = self.outbox.check().await?.into_iter().flat_map(|group| group.findings);
-        let findings = findings.chain(examine_binlog(&self.config).await).collect();
-        let has_requests = self.outbox.has_notification_requests().await?;
+        let findings: Vec<_> = findings.chain(examine_binlog(&self.config).await).collect();
+        let has_requests = match self.outbox.has_notification_requests().await {
+            // The finding that a table is gone says more.
+            Err(_) if findings.iter().any(|found| found.severity == Severity::Failure) => false,
+            counted => counted?,
+        };
         let publishing = examine_publishing(&self.config, self.timer).await;
         Ok(doctor::groups((has_requests, findings), publishing, &self.config))
     }

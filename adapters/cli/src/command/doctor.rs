@@ -17,11 +17,12 @@ use crate::{
     Exit, OneDatabase,
     binlog::examine_binlog,
     config::{
-        ChannelSettings, Channels, Config, DatabaseName, DirectorySource, Notifications, ProviderChoice,
-        Serve, TemplatePlace,
+        ChannelSettings, Channels, Config, Database, DatabaseName, DirectorySource, Notifications,
+        ProviderChoice, Serve, TemplatePlace,
     },
     directory,
     failure::Failure,
+    open::OpenError,
     provider::provider,
     templates,
 };
@@ -116,15 +117,29 @@ const OUTBOX: &str = "outbox";
 async fn examine(database: &OneDatabase) -> Examined {
     let opened = database.config.database.open_existing().await;
     let (has_requests, mut findings) = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
-    if let Ok(outbox) = &opened {
-        findings.extend(examine_binlog(&database.config).await);
-        findings.extend(examine_copies(&database.config, outbox).await);
+    match &opened {
+        Ok(outbox) => {
+            findings.extend(examine_binlog(&database.config).await);
+            findings.extend(examine_copies(&database.config, outbox).await);
+        }
+        Err(OpenError::Store { error, .. }) if !error.is_retryable() => {
+            findings.extend(examine_gone(&database.config.database).await);
+        }
+        Err(_) => {}
     }
     if database.drain {
         let what = "messages are delivered, and no command takes in new ones; `claimstream status` says when it is empty";
         findings.push(found(Severity::Good, "drain", what.into()));
     }
     (has_requests, findings)
+}
+
+/// The tables that are gone, as far as they can be why the database cannot be opened.
+async fn examine_gone(database: &Database) -> Option<Finding> {
+    let gone = database.plan().await.ok()?.gone;
+    (!gone.is_empty()).then(|| {
+        found(Severity::Failure, "tables", format!("gone: {}; restore them from a backup", gone.join(", ")))
+    })
 }
 
 /// What was found in the database, and whether it has notification requests.

@@ -58,6 +58,11 @@ async fn apply(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
+    let gone = database.plan().await?.gone;
+    if !gone.is_empty() {
+        let why = "restore them from a backup; tables made without rows would hide what was lost";
+        return Err(Failure::Refused(format!("tables are gone: {}; {why}", gone.join(", "))));
+    }
     let made = database.create().await?.shards();
     match as_json {
         true => writeln!(out, "{}", serde_json::json!({"shards": made.get()}))?,

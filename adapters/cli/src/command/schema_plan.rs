@@ -39,6 +39,7 @@ fn as_value(plan: &SchemaPlan) -> Value {
         "tried": plan.is_tried,
         "applied": plan.applied,
         "newest": plan.newest,
+        "gone": plan.gone,
         "about_seconds": total(plan).map(|total| total.as_secs_f64()),
         "online": plan.steps.iter().all(|step| step.way.is_online()),
         "rights": rights(plan),
@@ -61,12 +62,18 @@ fn step_as_value(step: &SchemaStep) -> Value {
 }
 
 fn as_text(plan: &SchemaPlan, with_statements: bool) -> String {
-    let SchemaPlan { server, applied, newest, steps, .. } = plan;
+    let SchemaPlan { server, applied, newest, gone, steps, .. } = plan;
     let stands = match applied {
         0 => "no tables".to_owned(),
         _ => format!("tables of version {applied}"),
     };
-    let head = format!("{server}: {stands}, and this program knows version {newest}\n");
+    let mut head = format!("{server}: {stands}, and this program knows version {newest}\n");
+    if !gone.is_empty() {
+        head += &format!(
+            "tables are gone: {}; `claimstream schema apply` refuses to make them\n",
+            gone.join(", ")
+        );
+    }
     if steps.is_empty() {
         return format!("{head}nothing is to be done\n");
     }

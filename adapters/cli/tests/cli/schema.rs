@@ -82,6 +82,46 @@ fn a_plan_names_what_is_sent_and_changes_nothing() {
     assert!(nowhere.run(&["schema", "plan"]).failed(1).contains("Connection refused"));
 }
 
+/// Guard: `schema plan` and `doctor` name tables that are gone, and `schema apply` makes none without its rows |
+/// adapters/sea-orm/src/outbox/gone_tables.rs `gone_tables`: returns none
+#[tokio::test]
+async fn tables_that_are_gone_are_named_and_not_made_without_rows() {
+    let file = Operator::with_database();
+    are_named(&file, &format!("sqlite://{}", file.path("claimstream.db").display())).await;
+    for (_, url) in servers("tables_that_are_gone_are_named_and_not_made_without_rows") {
+        let scratch = Scratch::on(url).await;
+        let operator = Operator::at(&scratch.url());
+        operator.run(&["schema", "apply"]).succeeded();
+        are_named(&operator, &scratch.url()).await;
+    }
+}
+
+async fn are_named(operator: &Operator, url: &str) {
+    const TABLES: [&str; 2] = ["claimstream_message", "claimstream_pause"];
+    let doctor = operator.run(&["doctor"]).out;
+    assert!(doctor.contains("all tables are there"), "{doctor}");
+    let database = Database::connect(url).await.unwrap();
+    for table in TABLES {
+        database.execute_unprepared(&format!("DROP TABLE {table}")).await.unwrap();
+    }
+    database.close().await.unwrap();
+    let gone = TABLES.join(", ");
+    let plan = operator.run(&["schema", "plan"]).succeeded();
+    assert!(plan.contains(&format!("tables are gone: {gone};")), "{plan}");
+    let examined = operator.run(&["doctor"]);
+    assert!(examined.out.contains(&format!("gone: {gone}; restore")), "{examined:?}");
+    assert_eq!(examined.code, Some(1), "{examined:?}");
+    let refused = operator.run(&["schema", "apply"]).failed(1);
+    assert!(refused.contains(&gone) && refused.contains("restore them from a backup"), "{refused}");
+    // Without this one it cannot even be opened.
+    let database = Database::connect(url).await.unwrap();
+    database.execute_unprepared("DROP TABLE claimstream_schema").await.unwrap();
+    database.close().await.unwrap();
+    let examined = operator.run(&["doctor"]);
+    assert!(examined.out.contains("gone: claimstream_message, claimstream_schema; restore"), "{examined:?}");
+    operator.run(&["schema", "apply"]).failed(1);
+}
+
 #[test]
 fn parts_for_other_languages_are_printed_without_a_database() {
     let operator = Operator::new();

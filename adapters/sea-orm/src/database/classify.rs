@@ -155,7 +155,9 @@ fn missing_table(error: &DbErr) -> Option<&str> {
 fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
     let is_ours = |text: &str| text.contains("claimstream_") && !text.contains("._claimstream_");
     if missing_table(error).is_some_and(is_ours) {
-        return Some("run `claimstream schema apply`, unless the table was renamed");
+        return Some(
+            "`claimstream schema plan` says whether `claimstream schema apply` makes it or a backup has it",
+        );
     }
     let number = refusal(error)?;
     if !matches!(number, 1044 | 1142 | 1143 | 1227) {

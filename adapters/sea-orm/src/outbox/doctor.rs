@@ -1,15 +1,15 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::FindingGroup;
+use claimstream_domain::{FindingGroup, Severity};
 use claimstream_ports::{SelfCheck, StoreError};
 
-use super::schema;
+use super::{gone_tables::gone_tables, schema};
 use crate::{
     database::{args::Args, typed_row::row, unit::rows},
     doctor::{
         examination::{Examination, SchemaVersions},
-        finding::Finding,
+        finding::{Finding, either, failure, good},
     },
     notifications::{
         failover_remains::{FailoverRemains, FailoverRepair},
@@ -33,9 +33,13 @@ impl SeaOrmOutbox {
     pub async fn doctor(&self) -> Result<Vec<Finding>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
         let work = async move {
+            let tables = examine_tables(&rooms).await?;
+            if tables.severity == Severity::Failure {
+                return Ok(vec![tables]);
+            }
             let examination = examination(&rooms, None).await?;
             let mut findings = examination.run().await?;
-            findings.push(examination.walk().await);
+            findings.extend([tables, examination.walk().await]);
             Ok(findings)
         };
         self.rooms.db.detached(DOCTOR, work).await
@@ -83,10 +87,31 @@ impl SelfCheck for SeaOrmOutbox {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
         let rooms = Arc::clone(&self.rooms);
         let counted = rooms.counted.within(COUNTED);
-        let work = async move { examination(&rooms, counted).await?.run().await };
+        let work = async move {
+            let tables = examine_tables(&rooms).await?;
+            if tables.severity == Severity::Failure {
+                return Ok(vec![tables]);
+            }
+            let mut findings = examination(&rooms, counted).await?.run().await?;
+            findings.push(tables);
+            Ok(findings)
+        };
         let findings = self.rooms.db.detached(DOCTOR, work).await?;
         Ok(vec![FindingGroup { about: "outbox", findings }])
     }
+}
+
+/// The tables of the applied versions, all of them; without one, most other questions fail.
+async fn examine_tables(rooms: &Rooms) -> Result<Finding, StoreError> {
+    let (db, sql) = (rooms.db.relay(), rooms.db.sql);
+    // Whatever is open has been applied, also where the table of versions is gone.
+    let applied = schema::applied(db, sql).await?.max(1);
+    let gone = gone_tables(db, sql, rooms.db.dialect, applied).await?;
+    Ok(either(
+        gone.is_empty(),
+        good("tables", "all tables are there"),
+        failure("tables", format!("gone: {}; restore them from a backup", gone.join(", "))),
+    ))
 }
 
 /// An examination that counts the queues, unless they were counted before.

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod enqueue;
 mod extra_statement;
 pub(crate) mod from_pool;
+pub(crate) mod gone_tables;
 pub(crate) mod handle;
 pub(crate) mod in_app;
 mod instances;

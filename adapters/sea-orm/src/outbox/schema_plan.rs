@@ -3,6 +3,7 @@ use claimstream_ports::StoreError;
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
 
 use super::{
+    gone_tables::gone_tables,
     opening::{misconfigured, own_or_current_runtime},
     options::OpenOptions,
     schema::{VERSION, applied, numbers, pending},
@@ -39,6 +40,8 @@ pub struct SchemaPlan {
     pub applied: i64,
     /// The newest version that this library knows.
     pub newest: i64,
+    /// The tables of the versions that were applied that are not there, as after a `DROP TABLE`; no step makes them.
+    pub gone: Vec<String>,
     /// In the order in which they are sent; none if the tables are of the newest version or of a newer one.
     pub steps: Vec<SchemaStep>,
 }
@@ -78,7 +81,7 @@ async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError
 /// A file that is not there, for which every statement is to be sent.
 fn of_new(dialect: Dialect, sql: &Statements, shards: ShardCount) -> SchemaPlan {
     let steps = steps(dialect, sql, 0, Some(shards), Known::default());
-    SchemaPlan { server: SQLITE.into(), is_tried: true, applied: 0, newest: VERSION, steps }
+    SchemaPlan { server: SQLITE.into(), is_tried: true, applied: 0, newest: VERSION, gone: Vec::new(), steps }
 }
 
 const SQLITE: &str = "SQLite, bundled";
@@ -142,6 +145,8 @@ async fn examine(
         is_tried,
         applied,
         newest: VERSION,
+        // Shards are written behind the first version, also where the table of versions is gone.
+        gone: gone_tables(db, sql, dialect, applied.max(i64::from(is_cut))).await?,
         steps: steps(dialect, sql, applied, shards, known),
     })
 }
