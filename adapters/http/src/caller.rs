@@ -1,8 +1,8 @@
-use std::{marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, net::IpAddr, sync::Arc};
 
 use axum::{
     extract::FromRequestParts,
-    http::{header, request::Parts},
+    http::{HeaderMap, header, request::Parts, uri::Authority},
 };
 
 use crate::{
@@ -56,6 +56,7 @@ impl<S: Needs> FromRequestParts<Arc<State>> for Caller<S> {
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, Problem> {
         let identity = match &state.tokens {
+            None if is_asked_by_another_name(&parts.headers) => return Err(Problem::other_host()),
             None => Identity::anonymous(),
             Some(tokens) => {
                 bearer(parts).and_then(|token| tokens.identify(token)).ok_or_else(Problem::unauthorized)?
@@ -66,6 +67,16 @@ impl<S: Needs> FromRequestParts<Arc<State>> for Caller<S> {
             false => Err(Problem::forbidden(S::SCOPE)),
         }
     }
+}
+
+/// Whether the `Host` of a request is a name other than `localhost`. A page of another site can have its own name lead to this machine,
+/// and its scripts may read the answers then (DNS rebinding); an address leads nowhere else.
+pub(crate) fn is_asked_by_another_name(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST) else { return false };
+    let authority = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+    let name = authority.as_ref().map_or("", Authority::host);
+    let inner = name.trim_start_matches('[').trim_end_matches(']');
+    inner.parse::<IpAddr>().is_err() && !name.eq_ignore_ascii_case("localhost")
 }
 
 fn bearer(parts: &Parts) -> Option<&str> {

@@ -99,6 +99,15 @@ impl Problem {
         Self { challenge: Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")), ..problem }
     }
 
+    pub(crate) fn other_host() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "other-host",
+            "Without tokens only this machine is answered",
+            "name the server in Host by an address or as localhost, or give callers tokens by serve.tokens_file",
+        )
+    }
+
     pub(crate) fn unknown_request() -> Self {
         Self::new(
             StatusCode::NOT_FOUND,

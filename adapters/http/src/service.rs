@@ -46,7 +46,8 @@ impl Service {
         Self::of(State::new(stores, timer, Some(tokens), limits))
     }
 
-    /// The same service for everybody who reaches it; for trying it out.
+    /// The same service for everybody who reaches it; for trying it out. Where the `Host` of a request is a name other than `localhost`
+    /// it answers 403, so that no page of another site reaches it from a browser on this machine.
     ///
     /// # Panics
     ///

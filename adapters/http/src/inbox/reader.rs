@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, header};
 use claimstream_domain::notification::{InboxKeys, InboxPass};
 
 use super::Listeners;
-use crate::{problem::Problem, state::State, token::Scope};
+use crate::{caller::is_asked_by_another_name, problem::Problem, state::State, token::Scope};
 
 /// What the routes of inboxes share.
 #[derive(Debug)]
@@ -32,7 +32,12 @@ impl Inboxes {
         in_query: Option<&str>,
         user: &str,
     ) -> Result<InboxCaller, Problem> {
-        let Some(tokens) = &state.tokens else { return Ok(InboxCaller { left: Self::LONGEST }) };
+        let Some(tokens) = &state.tokens else {
+            return match is_asked_by_another_name(headers) {
+                true => Err(Problem::other_host()),
+                false => Ok(InboxCaller { left: Self::LONGEST }),
+            };
+        };
         let given = bearer(headers).or(in_query).ok_or_else(Problem::unauthorized)?;
         // A token of a program is never looked for in a query: queries are logged on the way.
         if let Some(identity) = bearer(headers).and_then(|token| tokens.identify(token)) {

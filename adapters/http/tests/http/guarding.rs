@@ -70,6 +70,30 @@ async fn every_route_but_those_of_health_needs_a_token_with_its_scope() {
     }
 }
 
+/// Guard: without tokens a server answers no page that has its own name lead to it | src/caller.rs
+/// `FromRequestParts`: no look at `Host`
+#[tokio::test]
+async fn without_tokens_only_this_machine_is_answered() {
+    let mut ports = Ports::default();
+    ports.reports.expect_progress().returning(|_| Ok(None));
+    let api = Api::open(ports);
+    let notification = format!("/v1/notifications/{}", Uuid::nil());
+    let ask = async |path: &str, host: &str| {
+        let answer = api.call("GET", path, &[("host", host)], Body::empty()).await;
+        (answer.status, answer.problem().to_owned())
+    };
+    let unknown = (StatusCode::NOT_FOUND, "unknown-notification".to_owned());
+    for ours in ["127.0.0.1:8080", "[::1]:8080", "localhost:8080", "LocalHost"] {
+        assert_eq!(ask(&notification, ours).await, unknown, "{ours}");
+    }
+    for other in ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1@evil.example"] {
+        for path in [&notification, "/v1/recipients/ann/inbox"] {
+            let refused = (StatusCode::FORBIDDEN, "other-host".to_owned());
+            assert_eq!(ask(path, other).await, refused, "{path} {other}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn no_body_is_read_before_the_token() {
     let api = Api::new();
