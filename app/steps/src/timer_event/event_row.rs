@@ -80,7 +80,7 @@ impl EventRow {
         self.change(ledger, tx, status).await
     }
 
-    /// Notes that the timer of an event that is over moves on, unless somebody else has noted it.
+    /// Notes that the timer moves on, unless the event has changed since it was read.
     pub(super) async fn move_on<Tx: Sync>(
         &self,
         ledger: &(impl StepLedger<Tx> + ?Sized),

@@ -8,11 +8,13 @@ use std::{
 };
 
 use claimstream_domain::{
-    ClaimId, ClaimRequest, InstanceId, Lease, Owner, QueueName, Verdict,
+    ClaimId, ClaimRequest, InstanceId, Invalid, Lease, Owner, QueueName, Verdict,
     step::{NewStep, StepChange, StepKey},
 };
 use claimstream_memory::MemoryStore;
-use claimstream_ports::{Handler, LockingStrategy, Observe, Transactions, mock::MockTimer, step::StepLedger};
+use claimstream_ports::{
+    Handler, LockingStrategy, Observe, StoreErrorKind, Transactions, mock::MockTimer, step::StepLedger,
+};
 use futures::{FutureExt, executor::block_on};
 use proptest::{collection::vec, prelude::*};
 
@@ -188,6 +190,32 @@ fn a_scheme_name_of_two_programs_is_a_dead_letter_and_no_success() {
     });
 }
 
+/// Guard: an alarm that cannot be raised does not stop its timer | app/steps/src/timer_event/visit.rs `time_out`:
+/// no `move_on`
+#[test]
+fn a_timer_goes_on_where_its_alarm_cannot_be_raised_and_raises_it_once_it_can() {
+    let setup = Ticks::new();
+    let fails = || Err(DecisionError::failed("not yet"));
+    let refused =
+        || Alarm::message(|_| Err(Invalid::Malformed { what: "alarm", why: "it has no text".into() }));
+    let broken = setup.events_with(refused(), "timers", "d1", fails);
+    let mended = setup.events("timers", "d1", fails);
+    block_on(async {
+        broken.visit(&setup.tick).await.unwrap();
+        assert_eq!(setup.depth("timers").await, 1, "the message of the deadline");
+        setup.store.advance(Duration::from_secs(301));
+        for _ in 0..2 {
+            let error = broken.visit(&setup.tick).await.unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+            assert_eq!(setup.depth("timers").await, 2, "and the next tick");
+            assert_eq!(setup.status().await, Some(EventStatus::Init));
+        }
+        let ticked = mended.visit(&setup.tick).await.unwrap();
+        assert!(matches!(ticked, Some(Ticked::TimedOut { .. })), "{ticked:?}");
+        assert_eq!((setup.depth("timers").await, setup.depth("alarms").await), (2, 1));
+    });
+}
+
 /// One tick of a scheme, and programs that may have it.
 struct Ticks {
     store: Arc<MemoryStore>,
@@ -208,8 +236,17 @@ impl Ticks {
         decision: &str,
         decide: impl Fn() -> Result<(), DecisionError> + Send + Sync + 'static,
     ) -> TimerEvents<MemoryStore> {
+        self.events_with(Alarm::to_queue(QueueName::new("alarms").unwrap()), queue, decision, decide)
+    }
+
+    fn events_with(
+        &self,
+        alarm: Alarm<<MemoryStore as Transactions>::Tx>,
+        queue: &str,
+        decision: &str,
+        decide: impl Fn() -> Result<(), DecisionError> + Send + Sync + 'static,
+    ) -> TimerEvents<MemoryStore> {
         let schedule = Schedule::every(Duration::from_secs(600)).unwrap();
-        let alarm = Alarm::to_queue(QueueName::new("alarms").unwrap());
         let scheme = EventScheme::new(self.tick.scheme.clone(), schedule, alarm);
         let scheme = scheme.decision(decision.parse().unwrap(), move |_, _| {
             let decided = decide();
@@ -233,6 +270,12 @@ impl Ticks {
             owner: Owner::new(InstanceId(1), "test").unwrap(),
         };
         self.store.claim(&request).await.unwrap().remove(0)
+    }
+
+    /// How many messages a queue has.
+    async fn depth(&self, queue: &str) -> u64 {
+        let queues = self.store.observe().await.unwrap();
+        queues.iter().find(|found| found.queue.as_str() == queue).map_or(0, |found| found.depth)
     }
 
     async fn status(&self) -> Option<EventStatus> {

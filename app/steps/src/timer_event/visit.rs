@@ -170,6 +170,11 @@ impl<S: EventStore> Visit<'_, S> {
             Ok(()) => {}
             Err(Halt::Busy) => return Ok(Ticked::Busy),
             Err(Halt::Overtaken) => return Ok(self.overtaken()),
+            Err(Halt::Store(error)) if !error.is_about_the_store() => {
+                // An alarm that cannot be raised makes this tick a dead letter. The timer goes on without it.
+                self.move_on(row, next).await?;
+                return Err(error.into());
+            }
             Err(halt) => return Err(halt),
         }
         tracing::error!(scheme = %self.tick.scheme, occurrence = %self.tick.occurrence, "timer_event.timed_out");
@@ -187,28 +192,35 @@ impl<S: EventStore> Visit<'_, S> {
                 if end == EventEnd::TimeOut {
                     self.scheme.alarm.raise(store, tx, &self.timed_out(tx, row).await?).await?;
                 }
-                self.enqueue(tx, next).await
+                self.enqueue(tx, next.filter(|_| !row.record.moved_on)).await
             })
         })
         .await
     }
 
+    /// Moves the timer of an event on without ending it, unless it has been moved on.
+    async fn move_on(&self, row: &EventRow, next: Option<Timestamp>) -> Result<(), Halt> {
+        if row.record.moved_on {
+            return Ok(());
+        }
+        let store = self.store;
+        let moved = in_transaction(store, self.timer, |tx| {
+            work(async move {
+                row.move_on(store, tx).await?;
+                self.enqueue(tx, next).await
+            })
+        });
+        match moved.await {
+            Ok(()) => self.trace("timer_event.moved_on", next),
+            Err(Halt::Overtaken) => {}
+            Err(halt) => return Err(halt),
+        }
+        Ok(())
+    }
+
     /// The remaining work for an event that is over: a timer that was not moved on with its end, and a timeout's hook.
     async fn complete(&self, row: &EventRow, now: Timestamp) -> Result<Ticked, Halt> {
-        if !row.record.moved_on {
-            let (store, next) = (self.store, self.next(now));
-            let moved = in_transaction(store, self.timer, |tx| {
-                work(async move {
-                    row.move_on(store, tx).await?;
-                    self.enqueue(tx, next).await
-                })
-            });
-            match moved.await {
-                Ok(()) => self.trace("timer_event.moved_on", next),
-                Err(Halt::Overtaken) => {}
-                Err(halt) => return Err(halt),
-            }
-        }
+        self.move_on(row, self.next(now)).await?;
         if row.status == EventStatus::Success && row.record.is_of_another(self.queue) {
             let decisions =
                 in_transaction(self.store, self.timer, |tx| work(self.unfinished(tx, row))).await?;
