@@ -709,6 +709,9 @@ SELECT shard FROM claimstream_shard ORDER BY shard;
 -- schema/tables
 SELECT TABLE_NAME AS name, TABLE_ROWS AS estimate FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 
+-- schema/there
+SELECT 1 FROM claimstream_schema WHERE 1 = 0;
+
 -- schema/version
 SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;
 

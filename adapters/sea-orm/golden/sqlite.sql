@@ -625,6 +625,9 @@ SELECT shard FROM claimstream_shard ORDER BY shard;
 -- schema/tables
 SELECT name AS name, NULL AS estimate FROM sqlite_master WHERE type IN ('table', 'view') AND name LIKE 'claimstream\_%' ESCAPE '\';
 
+-- schema/there
+SELECT 1 FROM claimstream_schema WHERE 1 = 0;
+
 -- schema/version
 SELECT COALESCE(MAX(version), 0) AS version FROM claimstream_schema;
 

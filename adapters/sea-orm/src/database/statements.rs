@@ -173,7 +173,7 @@ statements! {
         sqlite: release, set;
     }
     schema: SchemaSql {
-        both: applied, identity, shard_insert, shard_list, version;
+        both: applied, identity, shard_insert, shard_list, there, version;
         each: indexes, tables;
         mysql: fresh;
         sqlite: requests;

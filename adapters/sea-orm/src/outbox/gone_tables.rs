@@ -8,7 +8,6 @@ use crate::database::{
     args::Args,
     classify::{classify, is_missing_table},
     dialect::Dialect,
-    sql::text,
     statements::Statements,
     unit::rows,
 };
@@ -25,7 +24,7 @@ pub(crate) async fn gone_tables(
     let mut gone = Vec::new();
     for table in tables(dialect, applied).into_iter().filter(|table| !listed.contains(table)) {
         // A server lists no table on which the user has no right.
-        let probe = text(include_str!("../sql/schema/there.sql")).replace("claimstream_schema", &table);
+        let probe = sql.schema.there.bind(&Args::new()).sql.replace("claimstream_schema", &table);
         let probed = db.execute_unprepared(&probe).await.map_err(|error| classify("schema", error));
         if probed.is_err_and(|error| is_missing_table(&error)) {
             gone.push(table);
