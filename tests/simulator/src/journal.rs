@@ -48,6 +48,8 @@ struct State {
     with_reason: BTreeSet<(MessageId, ClaimId)>,
     /// The locators that a receipt of each claim may show.
     locators: BTreeMap<(MessageId, ClaimId), Vec<Locator>>,
+    /// Some stream was dropped without being closed, so that attempts of what it had read ahead count and were not begun.
+    is_abandoned: bool,
 }
 
 /// One message.
@@ -91,6 +93,11 @@ impl Journal {
                 (entry.end, entry.attempts, entry.late, entry.begun) = (None, 0, 0, 0);
             }
         }
+    }
+
+    /// A stream is dropped without being closed.
+    pub(crate) fn abandoned(&self) {
+        self.state().is_abandoned = true;
     }
 
     /// A message that waits to be due is taken out of the store.
@@ -222,7 +229,8 @@ impl Journal {
                     ));
                 }
                 if matches!(disposition, Disposition::Dead { .. }) {
-                    let is_excused = handled == Some(Some(Said::Bury)) || entry.begun >= self.max_attempts;
+                    let counted = if state.is_abandoned { attempt } else { entry.begun };
+                    let is_excused = handled == Some(Some(Said::Bury)) || counted >= self.max_attempts;
                     let holds = is_excused || !self.sim.weather_at_first().counts_only_failures();
                     self.sim.require(holds, || {
                         format!("{} is dead and was begun {} times", short(id), entry.begun)
@@ -267,7 +275,7 @@ impl Journal {
         let mut state = self.state();
         state.handled.insert((id, claim), None);
         if let Some(entry) = state.messages.get_mut(&id) {
-            let is_exclusive = self.hold == Hold::Exclusive && self.sim.weather_at_first().keeps_leases();
+            let is_exclusive = self.hold != Hold::Free && self.sim.weather_at_first().keeps_leases();
             let is_shared = is_exclusive && !entry.running.is_empty();
             entry.begun += 1;
             entry.running.push(process);

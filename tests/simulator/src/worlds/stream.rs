@@ -66,6 +66,9 @@ impl Consumer {
             if self.sim.is_calm() || self.sim.chance(700) {
                 let closed = claims.close().await.is_ok();
                 self.sim.trace(|| format!("{process:?} has closed its stream, without an error: {closed}"));
+            } else {
+                self.journal.abandoned();
+                self.sim.trace(|| format!("{process:?} drops its stream"));
             }
             if is_stopped {
                 return;
