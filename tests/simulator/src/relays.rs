@@ -40,6 +40,8 @@ impl Relays {
             self.sim.sleep(storm).await;
             self.sim.calm();
             self.sim.trace(|| "nothing goes wrong from here on".into());
+            // Calls that are on their way arrive, also those of processes that are dead.
+            self.sim.sleep(LEASE * 2).await;
             self.until(&is_done).await;
         };
         let (stops, ()) = futures::join!(all, course);
