@@ -31,6 +31,8 @@ pub(crate) struct Journal {
 pub(crate) enum Hold {
     /// Until it is lost, so that no two handlers are ever at one.
     Exclusive,
+    /// The same in a batch, whose handler may give a verdict on a message that is lost; it counts for nothing.
+    ExclusiveInBatch,
     /// As long as it likes.
     Free,
     /// As long as it has others of the same batch; its verdict on one that is lost counts for nothing.
@@ -261,8 +263,8 @@ impl Journal {
                     || attempt > self.max_attempts
             }
             Disposition::Returned => {
-                let may_be_lost =
-                    self.hold == Hold::Batch && !self.sim.weather_at_first().counts_only_failures();
+                let may_be_lost = matches!(self.hold, Hold::Batch | Hold::ExclusiveInBatch)
+                    && !self.sim.weather_at_first().counts_only_failures();
                 may_be_lost || matches!(handled, None | Some(None | Some(Said::Release)))
             }
         }
@@ -275,7 +277,8 @@ impl Journal {
         let mut state = self.state();
         state.handled.insert((id, claim), None);
         if let Some(entry) = state.messages.get_mut(&id) {
-            let is_exclusive = self.hold != Hold::Free && self.sim.weather_at_first().keeps_leases();
+            let is_exclusive = matches!(self.hold, Hold::Exclusive | Hold::ExclusiveInBatch)
+                && self.sim.weather_at_first().keeps_leases();
             let is_shared = is_exclusive && !entry.running.is_empty();
             entry.begun += 1;
             entry.running.push(process);

@@ -15,7 +15,7 @@ use crate::{
 
 /// A few messages, and one to three pipelines that handle them, one by one or in batches.
 pub(super) async fn run(sim: Sim, in_batches: bool) {
-    let hold = if in_batches { Hold::Batch } else { Hold::Exclusive };
+    let hold = if in_batches { Hold::ExclusiveInBatch } else { Hold::Exclusive };
     let journal = Journal::new(&sim, MAX_ATTEMPTS, hold);
     let (store, queue) = (FaultyStore::new(&sim, &journal), QueueName::new("orders").expect("a name"));
     let sent = send_all(&sim, &store, &journal, &queue);
