@@ -15,7 +15,11 @@ impl InAppInbox for MemoryStore {
     async fn put(&self, entries: &[NewInAppEntry]) -> Result<(), StoreError> {
         let mut tables = self.database.tables();
         let now = self.database.now();
-        entries.iter().for_each(|entry| tables.in_app.put(entry, now));
+        for entry in
+            entries.iter().filter(|entry| !tables.notifications.is_erased(entry.id)).collect::<Vec<_>>()
+        {
+            tables.in_app.put(entry, now);
+        }
         Ok(())
     }
 

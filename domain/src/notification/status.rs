@@ -101,13 +101,11 @@ impl DeliveryStatus {
 
     /// Where a message that stands here stands after an outcome; `None` if it is left as it is.
     ///
-    /// A message that was taken back while a provider had it and took it was delivered all the same.
+    /// A delivery overrides every other end: its request may have been cancelled while a provider had the message, and a handler that lost
+    /// its claim may have given the message up while another one delivered it.
     pub fn after(self, outcome: Self) -> Option<Self> {
-        match (self, outcome) {
-            (Self::Pending, outcome) => Some(outcome),
-            (Self::Cancelled, Self::Delivered) => Some(Self::Delivered),
-            _ => None,
-        }
+        let moves = self == Self::Pending || (outcome == Self::Delivered && self != Self::Delivered);
+        moves.then_some(outcome)
     }
 
     /// Where a message that has failed stands once it is to be delivered again, and why: it is pending, unless its request, which stands
@@ -174,12 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pending_message_moves_and_a_cancelled_one_that_was_delivered() {
-        use DeliveryStatus::{Cancelled, Delivered, Pending};
+    fn a_pending_message_moves_and_a_delivery_overrides_other_ends() {
+        use DeliveryStatus::{Cancelled, Delivered, Failed, Pending, Skipped};
         for outcome in DeliveryStatus::ALL {
-            for before in DeliveryStatus::ALL {
-                let moves = before == Pending || (before, outcome) == (Cancelled, Delivered);
-                assert_eq!(before.after(outcome), moves.then_some(outcome), "{before} {outcome}");
+            assert_eq!(Pending.after(outcome), Some(outcome));
+            assert_eq!(Delivered.after(outcome), None, "{outcome}");
+            for before in [Cancelled, Failed, Skipped] {
+                let expected = (outcome == Delivered).then_some(Delivered);
+                assert_eq!(before.after(outcome), expected, "{before} {outcome}");
             }
         }
     }

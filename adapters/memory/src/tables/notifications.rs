@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use claimstream_domain::{
     Fingerprint, NewMessage, Reason, Timestamp,
     notification::{
-        Acceptance, DeliveryStatus, NotificationRecord, NotificationRequest, Progress, ReceiptCounts,
+        Acceptance, DeliveryStatus, ERASED, NotificationRecord, NotificationRequest, Progress, ReceiptCounts,
         RequestStatus,
         provider::{ProviderName, TokenSchedule},
         recipient_hash,
@@ -148,13 +148,20 @@ impl Notifications {
         Some(message.status)
     }
 
+    /// Whether a message's recipient was erased.
+    pub(crate) fn is_erased(&self, message: Uuid) -> bool {
+        self.messages.get(&message).is_some_and(|record| record.recipient == ERASED)
+    }
+
     /// Notes what became of a message.
     pub(crate) fn conclude(&mut self, outcome: &MessageOutcome, now: Timestamp) {
         let Some(message) = self.messages.get_mut(&outcome.id) else { return };
         let Some(after) = message.status.after(outcome.status) else { return };
         message.status = after;
-        message.reason = outcome.reason.clone();
-        message.reference = outcome.reference.clone();
+        (message.reason, message.reference) = match message.recipient == ERASED {
+            true => (None, None),
+            false => (outcome.reason.clone(), outcome.reference.clone()),
+        };
         if let Some(row) = self.requests.get_mut(&message.request_id) {
             row.changed_at = now;
         }

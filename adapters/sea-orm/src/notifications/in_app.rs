@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::notification::{InAppEntry, InAppPage, NewInAppEntry};
+use claimstream_domain::notification::{ERASED, InAppEntry, InAppPage, NewInAppEntry};
 use claimstream_ports::StoreError;
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ const IN_APP: &str = "in-app inbox";
 pub(crate) struct InApp {
     db: Arc<Database>,
     /// Entries that are put in together.
-    entries: Arc<WriteCoalescer<Args>>,
+    entries: Arc<WriteCoalescer<(Uuid, Args)>>,
 }
 
 impl InApp {
@@ -34,23 +34,31 @@ impl InApp {
 
     /// Puts entries in, together with those of other calls.
     pub(crate) async fn put(self: &Arc<Self>, entries: &[NewInAppEntry]) -> Result<(), StoreError> {
-        let entries = entries.iter().map(entry_row).collect::<Result<Vec<_>, _>>()?;
-        let bytes = self.db.sql.in_app.put.row_bytes(&entries);
-        self.db.limits.packet.check(IN_APP, bytes)?;
+        let rows = entries.iter().map(entry_row).collect::<Result<Vec<_>, _>>()?;
+        self.db.limits.packet.check(IN_APP, self.db.sql.in_app.put.row_bytes(&rows))?;
+        let entries: Vec<_> = entries.iter().map(|entry| entry.id).zip(rows).collect();
         let in_app = Arc::clone(self);
-        let write = move |entries: Vec<Args>| {
+        let write = move |entries: Vec<(Uuid, Args)>| {
             let in_app = Arc::clone(&in_app);
-            async move { in_app.insert(&entries).await }
+            async move { in_app.insert(entries).await }
         };
         self.db.coalesced(IN_APP, &self.entries, entries, write).await
     }
 
-    async fn insert(&self, entries: &[Args]) -> Result<(), StoreError> {
+    /// An erasure that comes meanwhile finds the entries, or is found here.
+    async fn insert(&self, entries: Vec<(Uuid, Args)>) -> Result<(), StoreError> {
+        let sql = &self.db.sql.in_app;
+        let (ids, entries): (Vec<Uuid>, Vec<Args>) = entries.into_iter().unzip();
         self.db
             .restarting_beside(IN_APP, || async {
                 let transaction = self.db.begin_beside(IN_APP).await?;
-                for statement in self.db.inserts(&self.db.sql.in_app.put, entries) {
+                for statement in self.db.inserts(&sql.put, &entries) {
                     run(&transaction, IN_APP, statement).await?;
+                }
+                for ids in ids.chunks(Self::IDS) {
+                    let args = self.db.args().with("erased", ERASED);
+                    let args = args.with_list("ids", ids.iter().copied().map(bytes));
+                    run(&transaction, IN_APP, sql.forget_erased.bind(&args)).await?;
                 }
                 self.db.commit(IN_APP, transaction).await
             })

@@ -5,7 +5,7 @@ use std::{
 
 use claimstream_domain::{
     Reason,
-    notification::{Channel, DeliveryStatus, NotificationRecord},
+    notification::{Channel, DeliveryStatus, ERASED, NotificationRecord},
 };
 use claimstream_ports::{
     StoreError,
@@ -144,7 +144,7 @@ impl Records {
         let (alike, apart) = by_likeness(outcomes);
         let mut statements = Vec::new();
         for (ids, outcome) in alike {
-            let args = self.db.args().with_list("ids", ids.into_iter().map(bytes));
+            let args = self.db.args().with_list("ids", ids.into_iter().map(bytes)).with("erased", ERASED);
             let args = written(outcome).into_iter().fold(args, |args, (name, value)| args.with(name, value));
             statements.push(sql.message_conclude.bind(&args));
         }
@@ -168,6 +168,7 @@ impl Records {
                 &self
                     .db
                     .args()
+                    .with("erased", ERASED)
                     .with_list("ids", outcomes.iter().map(|outcome| bytes(outcome.id)))
                     .with_list("statuses", all(0))
                     .with_list("reasons", all(1))
@@ -178,7 +179,10 @@ impl Records {
                     let args = Args::new().with("id", bytes(outcome.id));
                     written(outcome).into_iter().fold(args, |args, (name, value)| args.with(name, value))
                 };
-                sql.bind_rows(&self.db.args(), &outcomes.iter().map(row).collect::<Vec<_>>())
+                sql.bind_rows(
+                    &self.db.args().with("erased", ERASED),
+                    &outcomes.iter().map(row).collect::<Vec<_>>(),
+                )
             }
         }
     }
@@ -228,12 +232,14 @@ impl Records {
 }
 
 /// Outcomes with the ids of those that read the same, sorted, and those that read like few others, sorted by id. Of two of one
-/// message the first counts.
+/// message a delivery counts, otherwise the first.
 fn by_likeness(outcomes: &[MessageOutcome]) -> (Vec<(Vec<Uuid>, &MessageOutcome)>, Vec<&MessageOutcome>) {
     /// So many that a statement of their own is worth its while.
     const ALIKE: usize = 16;
     let (mut seen, mut groups) = (HashSet::new(), HashMap::<_, Vec<&MessageOutcome>>::new());
-    for outcome in outcomes.iter().filter(|outcome| seen.insert(outcome.id)) {
+    let is_delivered = |outcome: &&MessageOutcome| outcome.status == DeliveryStatus::Delivered;
+    let (delivered, others): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_delivered);
+    for outcome in delivered.into_iter().chain(others).filter(|outcome| seen.insert(outcome.id)) {
         let reason = outcome.reason.as_ref().map(Reason::as_str);
         groups.entry((outcome.status, reason, outcome.reference.as_deref())).or_default().push(outcome);
     }

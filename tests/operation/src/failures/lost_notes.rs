@@ -49,8 +49,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         suite.add_async_trial(&name("a_step_whose_commit_went_unanswered_is_noted_again"), async move {
             is_noted_again(&AtWire::on(&steps()).await).await;
         });
-        // Guard: the first end of a message is final |
-        // adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: no `status = 'PENDING'`
+        // Guard: the delivery of a message is final |
+        // adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: no condition on `status`
         suite.add_async_trial(&name("an_outcome_whose_answer_was_lost_is_left_as_it_is"), async move {
             is_left_as_it_is(&AtWire::on(&outcomes()).await).await;
         });
@@ -100,7 +100,7 @@ async fn is_noted_again(setup: &AtWire) {
     }
 }
 
-/// One outcome, and as many that read alike as have a statement of their own: the first end of a message counts, whatever its
+/// One outcome, and as many that read alike as have a statement of their own: a message that is delivered stays so, whatever its
 /// handler notes after it delivered once more.
 async fn is_left_as_it_is(setup: &AtWire) {
     for outcomes in [1, 20] {

@@ -1,4 +1,6 @@
--- Notes what became of messages that ended alike: of pending ones, and of those that were taken back and delivered all the same.
+-- Notes what became of messages that ended alike: of pending ones, and a delivery of all that were not delivered. Nothing is said of a
+-- recipient that was erased.
 UPDATE claimstream_notification_message
-   SET status = :status, reason = :reason, reference = :reference, changed_at = {now}
- WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND :status = 'DELIVERED'))
+   SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END,
+       reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = {now}
+ WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'))

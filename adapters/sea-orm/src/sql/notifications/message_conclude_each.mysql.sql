@@ -1,7 +1,8 @@
--- Notes what became of messages that ended each in its own way: of pending ones, and of those that were taken back and delivered
--- all the same; one statement for all of them.
+-- Notes what became of messages that ended each in its own way: of pending ones, and a delivery of all that were not delivered;
+-- one statement for all of them. Nothing is said of a recipient that was erased.
 UPDATE claimstream_notification_message
-   SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons),
-       reference = ELT(FIELD(id, :ids), :references), changed_at = {now}
+   SET status = ELT(FIELD(id, :ids), :statuses),
+       reason = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :reasons) END,
+       reference = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :references) END, changed_at = {now}
  WHERE id IN (:ids)
-   AND (status = 'PENDING' OR (status = 'CANCELLED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'))
+   AND (status = 'PENDING' OR (status <> 'DELIVERED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'))

@@ -15,9 +15,9 @@ use crate::{
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
     where_messages_stand_is_answered_in_order needs [Store],
-    only_a_pending_message_is_concluded needs [Store],
+    a_pending_message_is_concluded_and_a_delivery_overrides_other_ends needs [Store],
     outcomes_that_differ_are_each_noted_as_they_are,
-    of_two_outcomes_of_a_message_the_first_counts needs [Store],
+    of_two_outcomes_of_a_message_a_delivery_counts needs [Store],
     a_concluded_failure_keeps_its_reason needs [Store],
     reopen_makes_a_failed_message_pending_and_no_other needs [Store],
 ];
@@ -34,18 +34,44 @@ pub async fn where_messages_stand_is_answered_in_order(fixture: NotificationFixt
     assert_eq!(fixture.rival.messages.status(&[]).await.expect("status"), []);
 }
 
-pub async fn only_a_pending_message_is_concluded(fixture: NotificationFixture) {
+// Guard: a delivery overrides a failure that a handler noted whose claim was lost |
+// adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: only `status = 'PENDING'`
+pub async fn a_pending_message_is_concluded_and_a_delivery_overrides_other_ends(
+    fixture: NotificationFixture,
+) {
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
-    let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Skipped)];
-    keep(&fixture.store, &all).await;
-    let first = [outcome(all[0].id, Delivered), outcome(all[1].id, Failed)];
-    let second = [outcome(all[0].id, Failed), outcome(all[1].id, Delivered), outcome(all[2].id, Delivered)];
-    fixture.store.messages.conclude(&first).await.expect("conclude");
-    fixture.rival.messages.conclude(&second).await.expect("conclude");
+    // As many as one statement writes alike, and few that it writes each in its own way.
+    for count in [1, 20] {
+        let all: Vec<_> = (0..count * 3)
+            .map(|n| record(request, n, if n % 3 == 2 { Skipped } else { Pending }))
+            .map(|record| NotificationRecord { id: Uuid::now_v7(), ..record })
+            .collect();
+        keep(&fixture.store, &all).await;
+        let ends = |each: [Option<DeliveryStatus>; 3]| -> Vec<MessageOutcome> {
+            let ends = all.iter().zip(each.into_iter().cycle());
+            ends.filter_map(|(record, status)| Some(outcome(record.id, status?))).collect()
+        };
+        fixture
+            .store
+            .messages
+            .conclude(&ends([Some(Delivered), Some(Failed), None]))
+            .await
+            .expect("conclude");
+        let second = ends([Some(Failed), Some(Skipped), Some(Failed)]);
+        fixture.rival.messages.conclude(&second).await.expect("conclude");
+        let ids: Vec<Uuid> = all.iter().map(|record| record.id).collect();
+        let stand = || async { fixture.rival.messages.status(&ids).await.expect("status") };
+        let all_of = |each: [DeliveryStatus; 3]| each.map(Some).repeat(count as usize);
+        assert_eq!(stand().await, all_of([Delivered, Failed, Skipped]));
+        let third = ends([Some(Skipped), Some(Delivered), Some(Delivered)]);
+        fixture.rival.messages.conclude(&third).await.expect("conclude");
+        assert_eq!(stand().await, all_of([Delivered; 3]));
+        let kept = fixture.rival.reports.messages(request, None, 999).await.expect("messages");
+        let overridden = kept.iter().filter(|record| record.id == all[1].id).map(|record| &record.reason);
+        assert_eq!(overridden.collect::<Vec<_>>(), [&outcome(all[1].id, Delivered).reason]);
+    }
     fixture.rival.messages.conclude(&[outcome(Uuid::now_v7(), Failed)]).await.expect("conclude nothing");
-    let status = fixture.rival.messages.status(&all.map(|r| r.id)).await.expect("status");
-    assert_eq!(status, [Some(Delivered), Some(Failed), Some(Skipped)]);
 }
 
 pub async fn outcomes_that_differ_are_each_noted_as_they_are(fixture: NotificationFixture) {
@@ -79,20 +105,22 @@ pub async fn outcomes_that_differ_are_each_noted_as_they_are(fixture: Notificati
     assert_eq!(kept, expected);
 }
 
-pub async fn of_two_outcomes_of_a_message_the_first_counts(fixture: NotificationFixture) {
+pub async fn of_two_outcomes_of_a_message_a_delivery_counts(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     use DeliveryStatus::{Delivered, Failed, Pending};
-    let all = [record(request, 1, Pending), record(request, 2, Pending)];
+    let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Pending)];
     keep(&fixture.store, &all).await;
     let outcomes = [
         outcome(all[0].id, Delivered),
         outcome(all[1].id, Failed),
+        outcome(all[2].id, Failed),
         outcome(all[0].id, Failed),
         outcome(all[1].id, Delivered),
+        outcome(all[2].id, DeliveryStatus::Skipped),
     ];
     fixture.store.messages.conclude(&outcomes).await.expect("conclude");
     let status = fixture.rival.messages.status(&all.map(|r| r.id)).await.expect("status");
-    assert_eq!(status, [Some(Delivered), Some(Failed)]);
+    assert_eq!(status, [Some(Delivered), Some(Delivered), Some(Failed)]);
 }
 
 pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) {
