@@ -123,7 +123,10 @@ impl Round {
             while !finished.is_empty() {
                 let chunk = move |sweeper: Arc<Sweeper>, most: u32| async move {
                     let left = finished.split_off(finished.len().min(most as usize));
-                    sweeper.delete_bodies(finished, bound).await.map(|deleted| (deleted, left))
+                    sweeper
+                        .delete_bodies(finished, bound, || sweeper.check_server())
+                        .await
+                        .map(|deleted| (deleted, left))
                 };
                 let (deleted, left) = self.chunk(chunk).await?;
                 (swept, finished) = (swept + deleted, left);

@@ -69,8 +69,17 @@ impl Sweeper {
 
     /// Deletes what the sweep has found to be of no use, unless another server has taken over since it began.
     pub(super) async fn delete(&self, statement: Statement) -> Result<u64, StoreError> {
+        self.delete_checked(statement, || self.check_server()).await
+    }
+
+    /// Deletes if the check passes once a connection is at hand.
+    pub(super) async fn delete_checked(
+        &self,
+        statement: Statement,
+        check: impl Fn() -> Result<(), DbErr>,
+    ) -> Result<u64, StoreError> {
         let delete = || {
-            let deleted = self.db.relay().execute_checked(statement.clone(), || self.check_server());
+            let deleted = self.db.relay().execute_checked(statement.clone(), &check);
             in_time(SWEEP, deleted, classify)
         };
         Ok(self.db.restarting(delete).await?.rows_affected())
@@ -86,11 +95,22 @@ impl Sweeper {
         Ok(transaction)
     }
 
-    fn check_server(&self) -> Result<(), DbErr> {
+    pub(super) fn check_server(&self) -> Result<(), DbErr> {
         match self.db.health.servers.takeovers() == self.takeovers {
             true => Ok(()),
             false => Err(DbErr::Custom("another server has taken over since the sweep began".into())),
         }
+    }
+
+    /// Refuses a server that has replaced the one of a settlement, and one to which a connection has broken since.
+    pub(super) fn check_server_since(&self, settling: &Settling) -> Result<(), DbErr> {
+        let age = self.db.clock.elapsed().saturating_sub(settling.at);
+        if settling.takeovers != self.takeovers || !self.db.health.outage.trusts(age) {
+            return Err(DbErr::Custom(
+                "the server may have lost its last commits since the settlement".into(),
+            ));
+        }
+        self.check_server()
     }
 
     /// When and where a settlement begins that will be [noted](Self::note).

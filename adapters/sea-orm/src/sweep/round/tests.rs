@@ -98,11 +98,20 @@ mod on_a_file {
         assert_eq!(again.iter().filter(|enqueued| **enqueued == Enqueued::New).count(), 7, "and they alone");
     }
 
-    /// A replica that takes over may lack the acknowledgement; the message is live there and needs its body.
-    ///
-    /// Guard: what was finished before a takeover is left to the whole sweep | src/sweep/chunk.rs `sweep_leftovers`: no `retain`
+    /// Guard: what was finished before a takeover is left to the whole sweep | src/sweep/sweeper.rs `check_server_since`: no `takeovers`
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_finished_on_a_replaced_server_keeps_its_body_while_it_is_live() {
+        keeps_the_body_of_what_is_live_again(|on| on.take_over(2)).await;
+    }
+
+    /// Guard: what was finished before a connection broke is left to the whole sweep | src/sweep/sweeper.rs `check_server_since`: no `outage`
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_was_finished_before_a_connection_broke_keeps_its_body_while_it_is_live() {
+        keeps_the_body_of_what_is_live_again(|on| on.outbox.rooms.db.health.outage.note()).await;
+    }
+
+    /// A replica that takes over, or a server that comes back, may lack the acknowledgement; the message is live there and needs its body.
+    async fn keeps_the_body_of_what_is_live_again(commits_are_lost: impl Fn(&OnFile)) {
         let on = OnFile::with(Retention::DELETE).await;
         on.take_over(1);
         on.outbox.enqueue_now(&messages(1)).await.unwrap();
@@ -110,7 +119,7 @@ mod on_a_file {
         on.clock.advance(Duration::from_secs(1));
         on.acknowledge(1).await;
         on.execute("INSERT INTO claimstream_queue SELECT * FROM kept").await;
-        on.take_over(2);
+        commits_are_lost(&on);
         on.clock.advance(Retention::SHORTEST * 2);
         assert_eq!(on.outbox.sweep().await.unwrap().bodies, 0);
         on.acknowledge(1).await;

@@ -22,6 +22,8 @@ pub(crate) struct Due {
     /// The shard's lease, as it was when the first page was read.
     lease: Option<LeaseRead>,
     pub(crate) extent: Extent,
+    /// How many rows were read, second entries of messages too.
+    pub(crate) rows: usize,
     pub(crate) seen: Ids,
     /// A message has a second entry.
     pub(crate) has_twins: bool,
@@ -94,24 +96,25 @@ impl Due {
         Ok(self.now)
     }
 
-    /// Adds a row; false if it is there already. A message that waits behind a key that was skipped is left out.
-    pub(crate) fn add(&mut self, row: Row, at: DueColumns) -> Result<bool, StoreError> {
+    /// Adds a row. A second entry of a message is left out, and so is a message that waits behind a key that was skipped.
+    pub(crate) fn add(&mut self, row: Row, at: DueColumns) -> Result<(), StoreError> {
         let candidate = at.candidate(&row, self.now)?;
         let Candidate { id, due, .. } = candidate;
+        self.rows += 1;
+        self.extent.last = Some((due, id));
         if !self.seen.insert(id) {
             let known = self.candidates.iter().find(|known| known.id == id);
             self.has_twins |= known.is_some_and(|known| known.due != due);
-            return Ok(false);
+            return Ok(());
         }
         self.extent.oldest = self.extent.oldest.or(Some(due));
-        self.extent.last = Some((due, id));
         if candidate.key.is_some() && self.is_too_young(due) {
             self.extent.too_young = self.extent.too_young.or(Some(due));
         } else if !self.waiting_keys.blocks(candidate.key.as_ref()) {
             self.candidates.push(candidate);
             self.payloads.push(id, row, at);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether any of the messages waits that were read.

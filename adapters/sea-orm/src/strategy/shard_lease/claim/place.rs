@@ -79,7 +79,7 @@ impl Claiming<'_> {
             }
             return Fate::Short;
         }
-        let is_whole = due.seen.len() < *limit;
+        let is_whole = due.rows < *limit;
         if is_whole {
             // A message that is not there any more was ended by another instance.
             state.in_flight.retain(|id, entry| entry.due > due.now || due.seen.contains(id));

@@ -130,7 +130,7 @@ impl Claiming<'_> {
         Ok((!due.is_empty()).then_some(*due))
     }
 
-    /// Adds what a statement finds, and answers how many rows were new.
+    /// Adds what a statement finds, and answers how many rows that is.
     async fn page(&self, due: &mut Due, sql: &Sql, args: &Args) -> Result<usize, StoreError> {
         let asked = self.store.db.timer().now();
         let found = rows(&self.on, CLAIM, sql.bind(args)).await?;
@@ -143,11 +143,9 @@ impl Claiming<'_> {
                 due.extent.start.read_at.get_or_insert(now);
             }
         }
-        let mut new = 0;
-        for row in found {
-            new += usize::from(due.add(row, at)?);
-        }
-        Ok(new)
+        let count = found.len();
+        found.into_iter().try_for_each(|row| due.add(row, at))?;
+        Ok(count)
     }
 
     pub(crate) fn picked(&self, state: &OwnedMutexGuard<ShardState>, due: &Due, reach: usize) -> Picked {

@@ -1,0 +1,64 @@
+//! Promise: second entries of messages give no message to two handlers under `shard_lease`
+
+use std::collections::BTreeSet;
+
+use claimstream::Compose;
+use claimstream_domain::{NewMessage, ShardCount};
+use claimstream_sea_orm::Dialect;
+use sea_orm::ConnectionTrait;
+
+use super::Shop;
+use crate::{LEASE, Suite, backend::SeaOrmBackend};
+
+pub(super) fn add_to(suite: &mut Suite, store: &str, backend: SeaOrmBackend) {
+    let name = format!("{store}::shard_lease::producers::twins_hide_no_message_that_is_in_flight");
+    // Guard: a page of due messages is full by its rows, twins too |
+    // adapters/sea-orm/src/strategy/shard_lease/claim/place.rs `judge`: `due.seen.len()`; the same in `read.rs` `page`
+    suite.add_async_trial(&name, async move { hide_no_message(&backend).await });
+}
+
+/// A page that is full with second entries ends before the message in flight, which is still there.
+async fn hide_no_message(backend: &SeaOrmBackend) {
+    let mut options = backend.options();
+    options.shards = ShardCount::new(1).expect("a count");
+    let shop = Shop::open(backend, options).await;
+    let queue = crate::Fixture::fresh_queue();
+    let messages = |count: usize| -> Vec<NewMessage> {
+        (0..count).map(|n| NewMessage::json(queue.clone(), &n).expect("a message")).collect()
+    };
+    let enqueue = async |messages: &[NewMessage]| shop.outbox.enqueue_now(messages).await.expect("enqueue");
+    let instance = shop.instance.on(&queue);
+    let [in_flight] = &messages(1)[..] else { unreachable!("one message") };
+    enqueue(std::slice::from_ref(in_flight)).await;
+    let held = instance.ports.claiming.claim(&instance.request(1, LEASE)).await.expect("a claim");
+    assert_eq!(held.len(), 1);
+    let older = messages(500);
+    enqueue(&older).await;
+    let earlier = |minutes: u64| match shop.outbox.dialect() {
+        Dialect::MySql => format!("available_at - INTERVAL {minutes} MINUTE"),
+        Dialect::Sqlite => format!("available_at - {minutes} * 60000000"),
+    };
+    let rows = format!("queue = '{queue}' AND id <> x'{}'", in_flight.id.uuid().simple());
+    for statement in [
+        format!("CREATE TABLE twins AS SELECT * FROM claimstream_queue WHERE {rows}"),
+        format!("UPDATE twins SET available_at = {}", earlier(60)),
+        format!("UPDATE claimstream_queue SET available_at = {} WHERE {rows}", earlier(30)),
+        "INSERT INTO claimstream_queue SELECT * FROM twins".to_owned(),
+        "DROP TABLE twins".to_owned(),
+    ] {
+        shop.outbox.connection().execute_unprepared(&statement).await.expect(&statement);
+    }
+    let mut got = BTreeSet::new();
+    loop {
+        let claimed = instance.ports.claiming.claim(&instance.request(20, LEASE)).await.expect("a claim");
+        if claimed.is_empty() {
+            break;
+        }
+        for claimed in claimed {
+            assert_ne!(claimed.message.id, in_flight.id, "it is in flight");
+            instance.ack(&claimed).await;
+            got.insert(claimed.message.id);
+        }
+    }
+    assert!(older.iter().all(|message| got.contains(&message.id)), "{} of 500", got.len());
+}
