@@ -26,6 +26,12 @@ impl QueueName {
         }
     }
 
+    /// Takes a name as bytes, as a program of another kind may have written it; refuses also what is no UTF-8.
+    pub fn from_bytes(name: &[u8]) -> Result<Self, Invalid> {
+        let name = str::from_utf8(name);
+        Self::new(name.map_err(|e| Invalid::Malformed { what: "queue name", why: e.to_string() })?)
+    }
+
     /// The name as text that is shared and not copied.
     pub fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
@@ -76,5 +82,7 @@ mod tests {
         assert!(matches!(QueueName::new("or ders"), Err(Invalid::Character { found: ' ', .. })));
         assert!(matches!(QueueName::new("größe"), Err(Invalid::Character { found: 'ö', .. })));
         assert_eq!(QueueName::new(&"q".repeat(64)).map(|q| q.as_str().len()), Ok(64));
+        assert_eq!(QueueName::from_bytes(b"orders"), QueueName::new("orders"));
+        assert!(matches!(QueueName::from_bytes(b"\xff"), Err(Invalid::Malformed { .. })));
     }
 }

@@ -2,7 +2,7 @@
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason, :reference) ON DUPLICATE KEY UPDATE number = number;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reason END, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reference END) ON DUPLICATE KEY UPDATE number = number;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
@@ -86,13 +86,13 @@ SELECT id FROM claimstream_dead WHERE id IN (:ids);
 SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/listed
-SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE id IN (:ids);
+SELECT d.id, d.queue, d.attempts, d.reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.died_at) AS died, TIMESTAMPDIFF(MICROSECOND, d.died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead d WHERE d.id IN (:ids) AND d.died_at >= TIMESTAMP'1970-01-01 00:00:00';
 
 -- dead_letters/lock
 SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id FOR UPDATE;
 
 -- dead_letters/newest
-SELECT id, queue, attempts, reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', died_at) AS died, TIMESTAMPDIFF(MICROSECOND, died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead WHERE queue >= :queue AND queue <= :queue AND died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (died_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND OR id < :after) ORDER BY queue DESC, died_at DESC, id DESC LIMIT :limit;
+SELECT d.id, d.queue, d.attempts, d.reason, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.died_at) AS died, TIMESTAMPDIFF(MICROSECOND, d.died_at, UTC_TIMESTAMP(6)) AS dead_for FROM claimstream_dead d WHERE d.queue >= :queue AND d.queue <= :queue AND d.died_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (d.died_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND OR d.id < :after) AND d.died_at >= TIMESTAMP'1970-01-01 00:00:00' ORDER BY d.queue DESC, d.died_at DESC, d.id DESC LIMIT :limit;
 
 -- dead_letters/next_queue
 SELECT queue FROM claimstream_dead WHERE queue > :after ORDER BY queue LIMIT 1;
@@ -238,6 +238,9 @@ DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
 -- erasures/requests
 SELECT id, request, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
 
+-- in_app/forget_erased
+DELETE FROM claimstream_in_app WHERE id IN (:ids) AND EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = claimstream_in_app.id AND m.recipient = :erased);
+
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE created_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY created_at LIMIT :limit;
 
@@ -323,10 +326,10 @@ SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND :status = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = ELT(FIELD(id, :ids), :reasons), reference = ELT(FIELD(id, :ids), :references), changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :reasons) END, reference = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :references) END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'));
 
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
@@ -842,7 +845,7 @@ INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerpr
 UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = UTC_TIMESTAMP(6) WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
 -- steps/dead
-SELECT (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) FROM claimstream_dead d) AS created_at, (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MIN(d.created_at)) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
+SELECT (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
 
 -- steps/find
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
@@ -851,7 +854,7 @@ SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, finge
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- steps/live
-SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)) AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
+SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND (q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
 -- steps/lock
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step FOR UPDATE;
@@ -870,6 +873,9 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) 
 
 -- steps/runs
 SELECT s.scope, s.run, s.step, CAST(s.state AS SIGNED) AS state, CAST(s.version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, (SELECT MAX(y.changed_at) FROM claimstream_step y FORCE INDEX (PRIMARY) WHERE y.scope = s.scope AND y.run = s.run), UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o FORCE INDEX (PRIMARY) WHERE o.scope = s.scope AND o.run = s.run) <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
+
+-- steps/unreadable
+SELECT MIN(CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END) AS first_at FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE (q.available_at < TIMESTAMP'1970-01-01 00:00:00');
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
@@ -893,13 +899,13 @@ SELECT dedup_key, message_id FROM claimstream_dedup WHERE queue = :queue AND ded
 SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS stored_at, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_message WHERE id IN (:ids);
 
 -- sweep/live
-SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at FROM claimstream_queue q WHERE q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
+SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at FROM claimstream_queue q WHERE NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND (q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
 -- sweep/locks
 DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY held_until LIMIT :limit;
 
 -- sweep/page
-SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY id LIMIT :limit;
+SELECT m.id FROM claimstream_message m WHERE m.id > :after AND m.id <= :last AND m.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY m.id LIMIT :limit;
 
 -- sweep/request_dead
 SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
@@ -930,6 +936,9 @@ SELECT s.owner, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.cre
 
 -- sweep/sagas_shorten
 UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
+
+-- sweep/unreadable
+SELECT q.id FROM claimstream_queue q WHERE (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND q.id > :after ORDER BY q.id LIMIT :limit;
 
 -- templates/draft
 SELECT draft, CAST(revision AS SIGNED) AS revision, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template WHERE template_id = :template;

@@ -2,7 +2,7 @@
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, :reason, :reference) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reason END, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reference END) ON CONFLICT DO NOTHING;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < :bound) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
@@ -38,7 +38,7 @@ SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :in
 INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :label, :now) ON CONFLICT (instance) DO UPDATE SET label = :label, seen_at = :now;
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- claim/read
 SELECT q.id, q.shard AS shard, q.attempts AS attempts, q.claimed_from   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, LENGTH(m.payload) AS bytes, :now AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = :lease_end AND q.claim_id = :claim;
@@ -47,7 +47,7 @@ SELECT q.id, q.shard AS shard, q.attempts AS attempts, q.claimed_from   AS claim
 UPDATE claimstream_queue SET claimed_from = available_at, available_at = :lease_end, claim_id     = :claim, attempts     = attempts + 1 WHERE (queue, shard, available_at, id) IN ( SELECT queue, shard, available_at, id FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at <= :now AND available_at >= :low AND claim_id IS NOT :claim AND TYPEOF(id) = 'blob' AND LENGTH(id) = 16 ORDER BY available_at, id LIMIT :limit);
 
 -- dead_letters/bare
-SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE d.id > :after AND m.id IS NULL ORDER BY d.id LIMIT :limit;
+SELECT d.id FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE d.id > :after AND m.id IS NULL AND TYPEOF(d.id) = 'blob' AND LENGTH(d.id) = 16 ORDER BY d.id LIMIT :limit;
 
 -- dead_letters/body
 INSERT INTO claimstream_message (id, queue, shard, ordering_key, headers, content_type, payload, created_at) SELECT d.id, d.queue, d.shard, d.ordering_key, d.headers, d.content_type, d.payload, d.created_at FROM claimstream_dead d WHERE d.id IN (:ids) ON CONFLICT DO NOTHING;
@@ -68,16 +68,16 @@ SELECT id FROM claimstream_dead WHERE id IN (:ids);
 SELECT id, queue, shard, ordering_key, headers, content_type, payload, attempts, reason, :now - died_at AS dead_for FROM claimstream_dead WHERE id IN (:ids);
 
 -- dead_letters/listed
-SELECT id, queue, attempts, reason, died_at AS died, :now - died_at AS dead_for FROM claimstream_dead WHERE id IN (:ids);
+SELECT d.id, d.queue, d.attempts, d.reason, d.died_at AS died, :now - d.died_at AS dead_for FROM claimstream_dead d WHERE d.id IN (:ids) AND TYPEOF(d.died_at) = 'integer' AND d.died_at >= 0;
 
 -- dead_letters/lock
 SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= :bound ORDER BY id;
 
 -- dead_letters/newest
-SELECT id, queue, attempts, reason, died_at AS died, :now - died_at AS dead_for FROM claimstream_dead WHERE queue = :queue AND died_at <= :bound AND (died_at < :bound OR id < :after) ORDER BY died_at DESC, id DESC LIMIT :limit;
+SELECT d.id, d.queue, d.attempts, d.reason, d.died_at AS died, :now - d.died_at AS dead_for FROM claimstream_dead d WHERE d.queue = :queue AND d.died_at <= :bound AND (d.died_at < :bound OR d.id < :after) AND TYPEOF(d.died_at) = 'integer' AND d.died_at >= 0 AND TYPEOF(d.id) = 'blob' AND LENGTH(d.id) = 16 ORDER BY d.died_at DESC, d.id DESC LIMIT :limit;
 
 -- dead_letters/next_queue
-SELECT queue FROM claimstream_dead WHERE queue > :after ORDER BY queue LIMIT 1;
+SELECT queue FROM claimstream_dead WHERE queue > CAST(:after AS TEXT) ORDER BY queue LIMIT 1;
 
 -- dead_letters/others
 SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
@@ -208,6 +208,9 @@ DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
 -- erasures/requests
 SELECT id, request, created_at AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
 
+-- in_app/forget_erased
+DELETE FROM claimstream_in_app WHERE id IN (:ids) AND EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = claimstream_in_app.id AND m.recipient = :erased);
+
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE id IN (SELECT id FROM claimstream_in_app WHERE created_at < :now - :age ORDER BY created_at LIMIT :limit);
 
@@ -293,10 +296,10 @@ SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = :reason, reference = :reference, changed_at = :now WHERE id IN (:ids) AND (status = 'PENDING' OR (status = 'CANCELLED' AND :status = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = :now WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ended.column2, reason = ended.column3, reference = ended.column4, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status = 'CANCELLED' AND ended.column2 = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = ended.column2, reason = CASE recipient WHEN :erased THEN NULL ELSE ended.column3 END, reference = CASE recipient WHEN :erased THEN NULL ELSE ended.column4 END, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status <> 'DELIVERED' AND ended.column2 = 'DELIVERED'));
 
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;
@@ -410,7 +413,7 @@ SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_fli
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue = :queue ORDER BY claimstream_lease.shard;
 
 -- observe/live
-SELECT q.queue AS queue, q.shard AS shard, COUNT(*) AS depth, COUNT(CASE WHEN q.available_at <= :now AND (q.parked_until IS NULL OR q.parked_until <= :now) AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN 1 END) AS due, COUNT(CASE WHEN q.claim_id IS NOT NULL AND q.available_at > :now THEN 1 END) AS leased, COUNT(CASE WHEN q.attempts > 0 AND ((q.available_at > :now AND q.claim_id IS NULL) OR (q.available_at <= :now AND q.parked_until > :now)) THEN 1 END) AS retrying, :now - MIN(CASE WHEN (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN NULL WHEN q.parked_until IS NULL THEN q.available_at WHEN q.parked_until <= :now THEN MAX(q.available_at, q.parked_until) END) AS oldest, COUNT(CASE WHEN (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN 1 END) AS unreadable FROM claimstream_queue q GROUP BY q.queue, q.shard;
+SELECT q.queue AS queue, q.shard AS shard, COUNT(*) AS depth, COUNT(CASE WHEN q.available_at <= :now AND (q.parked_until IS NULL OR q.parked_until <= :now) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN 1 END) AS due, COUNT(CASE WHEN q.claim_id IS NOT NULL AND q.available_at > :now THEN 1 END) AS leased, COUNT(CASE WHEN q.attempts > 0 AND ((q.available_at > :now AND q.claim_id IS NULL) OR (q.available_at <= :now AND q.parked_until > :now)) THEN 1 END) AS retrying, :now - MIN(CASE WHEN (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN NULL WHEN q.parked_until IS NULL THEN q.available_at WHEN q.parked_until <= :now THEN MAX(q.available_at, q.parked_until) END) AS oldest, COUNT(CASE WHEN (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) THEN 1 END) AS unreadable FROM claimstream_queue q GROUP BY q.queue, q.shard;
 
 -- observe/places
 SELECT id, queue, shard AS shard, created_at AS since FROM claimstream_message WHERE id IN (:ids);
@@ -569,7 +572,7 @@ UPDATE claimstream_queue SET shard = :target WHERE queue = :queue AND shard = :s
 SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > CAST(:after AS TEXT) AND queue < X'';
 
 -- resharding/page
-SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > :now) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :below AND (q.available_at < :below OR q.id < :id) AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
+SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > :now) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :below AND (q.available_at < :below OR q.id < :id) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
 
 -- resharding/shards
 SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
@@ -692,7 +695,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
@@ -725,7 +728,7 @@ INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerpr
 UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = :now WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
 -- steps/dead
-SELECT (SELECT MIN(d.created_at) FROM claimstream_dead d) AS created_at, (SELECT MIN(d.created_at) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
+SELECT (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
 
 -- steps/find
 SELECT state AS state, version AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
@@ -734,7 +737,7 @@ SELECT state AS state, version AS version, fingerprint, result, origin FROM clai
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < :bound;
 
 -- steps/live
-SELECT q.id, q.queue, q.shard, q.available_at AS due_at, COALESCE(m.first_at, m.created_at) AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE (q.queue, q.shard, q.available_at, q.id) > (:queue, :shard, :due_at, :after) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
+SELECT q.id, q.queue, q.shard, q.available_at AS due_at, CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE (q.queue, q.shard, q.available_at, q.id) > (CAST(:queue AS TEXT), :shard, :due_at, :after) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
 -- steps/lock
 UPDATE claimstream_step SET version = version WHERE scope = :scope AND run = :run AND step = :step RETURNING state, version, fingerprint, result, origin;
@@ -750,6 +753,9 @@ SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s I
 
 -- steps/runs
 SELECT s.scope, s.run, s.step, s.state AS state, s.version AS version, s.changed_at AS changed, :now - s.created_at AS age, :now - (SELECT MAX(y.changed_at) FROM claimstream_step y  WHERE y.scope = s.scope AND y.run = s.run) AS quiet FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :to AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < :to OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o  WHERE o.scope = s.scope AND o.run = s.run) <= :now - :quiet ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
+
+-- steps/unreadable
+SELECT MIN(CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END) AS first_at FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16);
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id) AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = claimstream_dedup.message_id);
@@ -767,13 +773,13 @@ SELECT d.queue, d.dedup_key, d.created_at AS created_at FROM claimstream_dedup d
 SELECT id, created_at AS stored_at, :now - created_at AS age FROM claimstream_message WHERE id IN (:ids);
 
 -- sweep/live
-SELECT id, queue, shard, available_at AS due_at FROM claimstream_queue WHERE (queue, shard, available_at, id) > (:queue, :shard, :due_at, :after) ORDER BY queue, shard, available_at, id LIMIT :limit;
+SELECT q.id, q.queue, q.shard, q.available_at AS due_at FROM claimstream_queue q WHERE (q.queue, q.shard, q.available_at, q.id) > (CAST(:queue AS TEXT), :shard, :due_at, :after) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
 -- sweep/locks
 DELETE FROM claimstream_lock WHERE lock_key IN (SELECT lock_key FROM claimstream_lock WHERE held_until < :bound ORDER BY held_until LIMIT :limit) AND held_until < :bound;
 
 -- sweep/page
-SELECT id FROM claimstream_message WHERE id > :after AND id <= :last AND created_at < :bound ORDER BY id LIMIT :limit;
+SELECT m.id FROM claimstream_message m WHERE m.id > :after AND m.id <= :last AND m.created_at < :bound AND TYPEOF(m.id) = 'blob' AND LENGTH(m.id) = 16 ORDER BY m.id LIMIT :limit;
 
 -- sweep/request_dead
 SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
@@ -804,6 +810,9 @@ SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.s
 
 -- sweep/sagas_shorten
 UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
+
+-- sweep/unreadable
+SELECT q.id FROM claimstream_queue q WHERE (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) AND TYPEOF(q.id) = 'blob' AND LENGTH(q.id) = 16 AND q.id > :after ORDER BY q.id LIMIT :limit;
 
 -- templates/draft
 SELECT draft, revision AS revision, :now - changed_at AS age FROM claimstream_template WHERE template_id = :template;

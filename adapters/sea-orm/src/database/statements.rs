@@ -115,7 +115,7 @@ statements! {
         each: forget_older;
     }
     in_app: InAppSql {
-        both: mark_read, newest, page, page_after, put, recent, unread;
+        both: forget_erased, mark_read, newest, page, page_after, put, recent, unread;
         each: forget_older, forget_user, mark_read_up_to;
     }
     locks: LockSql {
@@ -158,8 +158,7 @@ statements! {
         both: note, page, page_after, read;
     }
     resharding: ReshardingSql {
-        both: begin, bodies, close, cut, end, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, page, shards, take, undo;
-        each: next_queue;
+        both: begin, bodies, close, cut, end, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, next_queue, page, shards, take, undo;
         mysql: prepared, triggers;
         sqlite: encoding;
     }
@@ -189,12 +188,12 @@ statements! {
         mysql: lock, tokens, write_all;
     }
     steps: StepSql {
-        both: begin, change, dead, find, forget, of_run, page, reach, runs;
+        both: begin, change, dead, find, forget, of_run, page, reach, runs, unreadable;
         each: live, lock;
         mysql: lock_now;
     }
     sweep: SweepSql {
-        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_receipts, request_messages, request_messages_delete, requests, saga_scope, sagas, sagas_shorten;
+        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_messages, request_messages_delete, request_receipts, requests, saga_scope, sagas, sagas_shorten, unreadable;
         each: dedup, live, locks;
         mysql: history, keys_lock;
     }

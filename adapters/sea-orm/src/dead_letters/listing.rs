@@ -93,9 +93,9 @@ impl Listing {
         let mut rest = found.into_iter();
         for (place, letter) in rest.by_ref() {
             seen = place;
-            if self.filter.reason.as_ref().is_none_or(|reason| *reason == letter.reason) {
-                letters.push(letter);
-            }
+            let is_wanted =
+                |letter: &DeadLetterListed| self.filter.reason.as_ref().is_none_or(|r| *r == letter.reason);
+            letters.extend(letter.filter(is_wanted));
             if letters.len() == limit {
                 break;
             }
@@ -110,7 +110,7 @@ impl Listing {
         db: &Database,
         from: DeadLetterPlace,
         limit: usize,
-    ) -> Result<Vec<(DeadLetterPlace, DeadLetterListed)>, StoreError> {
+    ) -> Result<Vec<Listed>, StoreError> {
         let mut all = Vec::new();
         for queue in self.queues(db).await? {
             let args = db.args().with("queue", queue.as_str()).with("bound", from.died_at());
@@ -121,18 +121,15 @@ impl Listing {
     }
 
     /// The letters that the filter names.
-    async fn named(
-        &self,
-        db: &Database,
-        from: DeadLetterPlace,
-    ) -> Result<Vec<(DeadLetterPlace, DeadLetterListed)>, StoreError> {
+    async fn named(&self, db: &Database, from: DeadLetterPlace) -> Result<Vec<Listed>, StoreError> {
         let mut all = Vec::new();
         for ids in self.filter.ids.chunks(NAMED) {
             let args = db.args().with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
             all.extend(read(db, &args, true).await?);
         }
         let queue = self.filter.queue.as_ref();
-        all.retain(|(place, letter)| *place < from && queue.is_none_or(|queue| *queue == letter.queue));
+        let is_in = |letter: &DeadLetterListed| queue.is_none_or(|queue| *queue == letter.queue);
+        all.retain(|(place, letter)| *place < from && letter.as_ref().is_some_and(is_in));
         all.dedup_by_key(|(place, _)| *place);
         Ok(all)
     }
@@ -153,7 +150,7 @@ impl Listing {
 /// Those of these messages that are dead letters.
 pub(crate) async fn named(db: &Database, ids: &[MessageId]) -> Result<Vec<DeadLetterListed>, StoreError> {
     let args = db.args().with_list("ids", ids.iter().map(|id| bytes(id.uuid())));
-    Ok(read(db, &args, true).await?.into_iter().map(|(_, letter)| letter).collect())
+    Ok(read(db, &args, true).await?.into_iter().filter_map(|(_, letter)| letter).collect())
 }
 
 /// A page of the letters that match.
@@ -205,44 +202,50 @@ pub(crate) async fn groups(
     Ok(DeadLetterGroups::of(&letters, list.is_over()))
 }
 
-/// The queues that have dead letters, each found by a step in the index.
+/// The queues that have dead letters, each found by a step in the index. A name that no queue can have is passed over: `observe` counts its
+/// letters.
 async fn queues(db: &Database) -> Result<Vec<String>, StoreError> {
-    let mut queues: Vec<String> = Vec::new();
+    let (mut queues, mut after) = (Vec::new(), Vec::new());
     loop {
-        let args = db.args().with("after", queues.last().map_or("", String::as_str));
+        let args = db.args().with("after", after.clone());
         let next =
             db.restarting(|| rows(db.relay(), DEAD, db.sql.dead_letters.next_queue.bind(&args))).await?;
-        let Some(next) = next.first() else { return Ok(queues) };
-        queues.push(QueueRow::read(next)?.queue);
+        let Some(next) = next.first().map(QueueRow::read).transpose()? else { return Ok(queues) };
+        after = next.queue;
+        queues.extend(QueueName::from_bytes(&after).ok().map(|queue| queue.as_str().to_owned()));
     }
 }
 
-async fn read(
-    db: &Database,
-    args: &Args,
-    are_named: bool,
-) -> Result<Vec<(DeadLetterPlace, DeadLetterListed)>, StoreError> {
+/// The place of a letter, and the letter unless a program wrote it so that it cannot be read.
+type Listed = (DeadLetterPlace, Option<DeadLetterListed>);
+
+async fn read(db: &Database, args: &Args, are_named: bool) -> Result<Vec<Listed>, StoreError> {
     let sql = if are_named { &db.sql.dead_letters.listed } else { &db.sql.dead_letters.newest };
     let found = db.restarting(|| rows(db.relay(), DEAD, sql.bind(args))).await?;
     let listed = found.iter().map(|row| {
-        let ListedRow { id, queue, attempts, reason, died, dead_for } = ListedRow::read(row)?;
-        let (id, queue) = (MessageId::new(id), QueueName::new(&queue).map_err(|e| corrupt(DEAD, e))?);
-        let dead_for = Duration::from_micros(u64::try_from(dead_for).unwrap_or_default());
-        let letter = DeadLetterListed { id, queue, attempts, reason: Reason::new(reason), dead_for };
-        Ok((DeadLetterPlace::new(died, id), letter))
+        let PlaceRow { id, died, dead_for } = PlaceRow::read(row)?;
+        let (id, dead_for) = (MessageId::new(id), u64::try_from(dead_for).unwrap_or_default());
+        let letter = LetterRow::read(row).and_then(|LetterRow { queue, attempts, reason }| {
+            let queue = QueueName::from_bytes(&queue).map_err(|e| corrupt(DEAD, e))?;
+            let dead_for = Duration::from_micros(dead_for);
+            Ok(DeadLetterListed { id, queue, attempts, reason: Reason::new(reason), dead_for })
+        });
+        if let Err(error) = &letter {
+            tracing::warn!(message_id = %id, %error, "a dead letter cannot be read and is not listed");
+        }
+        Ok((DeadLetterPlace::new(died, id), letter.ok()))
     });
     listed.collect()
 }
 
 row! {
-    struct ListedRow of "dead_letters/newest", "dead_letters/listed" {
-        id: Uuid,
-        queue: String,
-        attempts: u32,
-        reason: String,
-        died: i64,
-        dead_for: i64,
-    }
+    /// Where a letter stands in a list.
+    struct PlaceRow of "dead_letters/newest", "dead_letters/listed" { id: Uuid, died: i64, dead_for: i64 }
+}
+
+row! {
+    /// What a list says of a letter.
+    struct LetterRow of "dead_letters/newest", "dead_letters/listed" { queue: Vec<u8>, attempts: u32, reason: String }
 }
 
 row! {
@@ -250,5 +253,5 @@ row! {
 }
 
 row! {
-    struct QueueRow of "dead_letters/next_queue" { queue: String }
+    struct QueueRow of "dead_letters/next_queue" { queue: Vec<u8> }
 }

@@ -71,11 +71,15 @@ fn of_unreadable((queue, entries): (&QueueName, &u64)) -> Finding {
 }
 
 fn of_misnamed(misnamed: &Misnamed) -> Finding {
-    let (depth, name, why) = (misnamed.depth, misnamed.name(), &misnamed.why);
+    let (name, why) = (misnamed.name(), &misnamed.why);
+    let tables = [(misnamed.depth, "claimstream_queue"), (misnamed.dead, "claimstream_dead")];
+    let lie = tables.iter().filter(|(count, _)| *count > 0);
+    let lie: Vec<_> = lie.map(|(count, table)| format!("{count} messages lie in {table}")).collect();
+    let lie = lie.join(" and ");
     failure(
         "queues",
         format!(
-            "{depth} messages lie in claimstream_queue under the name '{name}', which no queue can have: {why}. Nobody claims \
+            "{lie} under the name '{name}', which no queue can have: {why}. Nobody claims \
              them. A program that inserts rows by itself has written them. Set their queue there to the right one"
         ),
     )

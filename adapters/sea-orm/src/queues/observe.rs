@@ -3,11 +3,11 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{MessageId, QueueName, QueueStatus, ShardCount};
+use claimstream_domain::{Invalid, MessageId, QueueName, QueueStatus, ShardCount};
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{Database, classify::corrupt, typed_row::row, unit::rows},
+    database::{Database, typed_row::row, unit::rows},
     strategy::shard_lease::in_flight_list,
 };
 
@@ -25,8 +25,10 @@ pub(crate) struct Observed {
 pub(crate) struct Misnamed {
     name: Vec<u8>,
     pub(crate) depth: u64,
+    /// How many of its rows are dead letters.
+    pub(crate) dead: u64,
     /// Why no queue can have the name.
-    pub(crate) why: String,
+    pub(crate) why: Invalid,
 }
 
 impl Misnamed {
@@ -45,11 +47,10 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Observe
     let ask = || rows(db.relay(), OBSERVE, db.sql.observe.live.bind(&db.args()));
     for row in &db.restarting(ask).await? {
         let row = ShardRow::read(row)?;
-        let queue = match row_queue(&row) {
+        let queue = match QueueName::from_bytes(&row.queue) {
             Ok(queue) => queue,
             Err(why) => {
-                let none = Misnamed { name: row.queue.clone(), depth: 0, why };
-                misnamed.entry(row.queue).or_insert(none).depth += row.depth;
+                misnamed_of(&mut misnamed, row.queue, why).depth += row.depth;
                 continue;
             }
         };
@@ -73,8 +74,12 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Observe
     let ask = || rows(db.relay(), OBSERVE, db.sql.observe.dead.bind(&db.args()));
     for row in &db.restarting(ask).await? {
         let row = DeadRow::read(row)?;
-        let queue = queue(&row.queue)?;
-        queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue)).dead = row.dead;
+        match QueueName::from_bytes(&row.queue) {
+            Ok(queue) => {
+                queues.entry(queue.clone()).or_insert_with(|| QueueStatus::empty(queue)).dead += row.dead;
+            }
+            Err(why) => misnamed_of(&mut misnamed, row.queue, why).dead += row.dead,
+        }
     }
     let (queues, misnamed) = (queues.into_values().collect(), misnamed.into_values().collect());
     Ok(Observed { queues, misnamed, unreadable })
@@ -86,8 +91,9 @@ async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<Message
     let mut held = HashMap::new();
     for row in &db.restarting(ask).await? {
         let row = HeldRow::read(row)?;
-        let flights = in_flight_list::ids(&row.flights.unwrap_or_default());
-        held.insert((queue(&row.queue)?, row.shard), flights);
+        // No relay has the lease of a name that no queue can have.
+        let Ok(queue) = QueueName::from_bytes(&row.queue) else { continue };
+        held.insert((queue, row.shard), in_flight_list::ids(&row.flights.unwrap_or_default()));
     }
     Ok(held)
 }
@@ -133,13 +139,9 @@ fn age(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or_default())
 }
 
-fn row_queue(row: &ShardRow) -> Result<QueueName, String> {
-    let name = str::from_utf8(&row.queue).map_err(|e| e.to_string())?;
-    QueueName::new(name).map_err(|e| e.to_string())
-}
-
-fn queue(name: &str) -> Result<QueueName, StoreError> {
-    QueueName::new(name).map_err(|e| corrupt(OBSERVE, e))
+fn misnamed_of(misnamed: &mut BTreeMap<Vec<u8>, Misnamed>, name: Vec<u8>, why: Invalid) -> &mut Misnamed {
+    let none = Misnamed { name: name.clone(), depth: 0, dead: 0, why };
+    misnamed.entry(name).or_insert(none)
 }
 
 row! {
@@ -156,12 +158,12 @@ row! {
 }
 
 row! {
-    struct DeadRow of "observe/dead" { queue: String, dead: u64 }
+    struct DeadRow of "observe/dead" { queue: Vec<u8>, dead: u64 }
 }
 
 row! {
     /// The messages in flight under the lease of a shard.
-    struct HeldRow of "shard_lease/held" { queue: String, shard: u16, flights: Option<Vec<u8>> }
+    struct HeldRow of "shard_lease/held" { queue: Vec<u8>, shard: u16, flights: Option<Vec<u8>> }
 }
 
 row! {

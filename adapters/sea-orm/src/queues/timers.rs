@@ -6,7 +6,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::StoreError;
 
-use crate::database::{Database, args::Args, classify::corrupt, sql::Sql, typed_row::row, unit::rows};
+use crate::database::{Database, args::Args, sql::Sql, typed_row::row, unit::rows};
 
 const TIMERS: &str = "timers";
 
@@ -81,13 +81,19 @@ async fn key_of(db: &Database, statement: &Sql, args: &Args) -> Result<Option<St
     Ok(found.first().map(KeyRow::read).transpose()?.and_then(|row| row.dedup_key))
 }
 
-/// The first place of the next queue that has a dedup key.
+/// The first place of the next queue that has a dedup key. A name that no queue can have is passed over.
 async fn next_queue(db: &Database, after: &str) -> Result<Option<TimerPlace>, StoreError> {
-    let args = db.args().with("after", after);
-    let found = db.restarting(|| rows(db.relay(), TIMERS, db.sql.observe.key_queue.bind(&args))).await?;
-    let queue = found.first().map(QueueRow::read).transpose()?.and_then(|row| row.queue);
-    let queue = queue.map(|queue| QueueName::new(&queue).map_err(|e| corrupt(TIMERS, e))).transpose()?;
-    Ok(queue.map(|queue| TimerPlace { queue, key: Tick::KEYS.to_owned() }))
+    let mut after = after.as_bytes().to_vec();
+    loop {
+        let args = db.args().with("after", after);
+        let found = db.restarting(|| rows(db.relay(), TIMERS, db.sql.observe.key_queue.bind(&args))).await?;
+        let next = found.first().map(QueueRow::read).transpose()?.and_then(|row| row.queue);
+        let Some(next) = next else { return Ok(None) };
+        match QueueName::from_bytes(&next) {
+            Ok(queue) => return Ok(Some(TimerPlace { queue, key: Tick::KEYS.to_owned() })),
+            Err(_) => after = next,
+        }
+    }
 }
 
 row! {
@@ -95,5 +101,5 @@ row! {
 }
 
 row! {
-    struct QueueRow of "observe/key_queue" { queue: Option<String> }
+    struct QueueRow of "observe/key_queue" { queue: Option<Vec<u8>> }
 }

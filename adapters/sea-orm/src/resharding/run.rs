@@ -209,7 +209,7 @@ async fn open_heirs(
 ) -> Result<bool, StoreError> {
     let (shard, mut after, mut all, mut is_empty) = (turn.shard, Vec::new(), 0, true);
     while let Some(name) = next_queue(db, &after).await? {
-        let queue = str::from_utf8(&name).ok().and_then(|name| QueueName::new(name).ok());
+        let queue = QueueName::from_bytes(&name).ok();
         after = name;
         // A name that no queue can have: nobody reads it, and a program of another language has written it.
         let Some(queue) = queue else { continue };

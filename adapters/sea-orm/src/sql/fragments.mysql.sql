@@ -2,6 +2,7 @@
 now        = UTC_TIMESTAMP(6)
 moment     = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL $ MICROSECOND
 micros     = TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', $)
+first      = CASE WHEN $ IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', $), 0) END
 since      = TIMESTAMPDIFF(MICROSECOND, $, UTC_TIMESTAMP(6))
 days_since = TIMESTAMPDIFF(DAY, $, UTC_TIMESTAMP(6))
 span       = INTERVAL $ MICROSECOND
@@ -17,6 +18,8 @@ to_first   = /*+ NO_SKIP_SCAN($) */
 by_age     = FORCE INDEX (age)
 unreadable = ($.available_at < TIMESTAMP'1970-01-01 00:00:00')
 and_whole  =
+and_text   =
+and_dated  = AND $.died_at >= TIMESTAMP'1970-01-01 00:00:00'
 for_update = FOR UPDATE $
 for_share  = LOCK IN SHARE MODE
 or_keep    = ON DUPLICATE KEY UPDATE $ = $

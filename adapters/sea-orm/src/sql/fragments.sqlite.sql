@@ -2,6 +2,7 @@
 now        = :now
 moment     = $
 micros     = $
+first      = CASE TYPEOF($) WHEN 'integer' THEN $ WHEN 'null' THEN NULL ELSE 0 END
 since      = :now - $
 days_since = (:now - $) / 86400000000
 span       = $
@@ -15,8 +16,10 @@ then_join  = CROSS JOIN
 by_primary =
 to_first   =
 by_age     = INDEXED BY claimstream_step_age
-unreadable = (TYPEOF($.available_at) <> 'integer' OR $.available_at < 0 OR TYPEOF($.id) <> 'blob' OR LENGTH($.id) <> 16)
+unreadable = (TYPEOF($.queue) <> 'text' OR TYPEOF($.shard) <> 'integer' OR TYPEOF($.available_at) <> 'integer' OR $.available_at < 0 OR TYPEOF($.id) <> 'blob' OR LENGTH($.id) <> 16)
 and_whole  = AND TYPEOF($.id) = 'blob' AND LENGTH($.id) = 16
+and_text   = AND $ < X''
+and_dated  = AND TYPEOF($.died_at) = 'integer' AND $.died_at >= 0
 for_update =
 for_share  =
 or_keep    = ON CONFLICT DO NOTHING

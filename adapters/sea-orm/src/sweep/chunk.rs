@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use claimstream_ports::StoreError;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr, IsolationLevel, TransactionTrait};
 use uuid::Uuid;
 
 use crate::{
@@ -33,11 +33,13 @@ impl Sweeper {
     ///
     /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
     /// to the caller that enqueues it. A body that is read is older than the settlement or stays, and a body that is deleted is as
-    /// old as the one that was read. What was finished on a server that another one has replaced is left to the whole sweep: it may be live.
+    /// old as the one that was read. What was finished on a server that another one has replaced, or before a connection broke, is left to the
+    /// whole sweep: a server that comes back may have lost its last commits, and the message may be live.
     pub(super) async fn sweep_leftovers(&self, most: u32) -> Result<Left, StoreError> {
         let mut left = self.leftovers.take(most as usize);
         let taken = left.len();
-        left.retain(|left| left.settling.takeovers == self.takeovers);
+        left.retain(|left| self.check_server_since(&left.settling).is_ok());
+        let oldest = left.iter().map(|left| left.settling).min_by_key(|settling| settling.at);
         let args = self.db.args().with_list("ids", left.iter().map(|left| bytes(left.id)));
         let found =
             self.db.restarting(|| rows(self.db.relay(), SWEEP, self.db.sql.sweep.left.bind(&args))).await?;
@@ -51,7 +53,8 @@ impl Sweeper {
                 newest = newest.max(stored_at);
             }
         }
-        let deleted = self.delete_bodies(finished, newest.saturating_add(1)).await?;
+        let check = || oldest.map_or(Ok(()), |oldest| self.check_server_since(&oldest));
+        let deleted = self.delete_bodies(finished, newest.saturating_add(1), check).await?;
         tracing::debug!(taken, deleted, "bodies of finished messages deleted");
         Ok(Left { taken, deleted })
     }
@@ -80,16 +83,46 @@ impl Sweeper {
                     window.strike(row.uuid("id")?);
                     Ok(())
                 };
-                let read = self.each_live(&snapshot, &self.db.sql.sweep.live, look).await;
+                let read = match self.each_live(&snapshot, &self.db.sql.sweep.live, look).await {
+                    Ok(()) => self.strike_unreadable(&snapshot, &mut window).await,
+                    Err(error) => Err(error),
+                };
                 self.db.roll_back(SWEEP, Transaction::of_pool(snapshot)).await?;
                 read.map(|()| window)
             })
             .await
     }
 
+    /// Strikes out what no claim can read: somebody may mend those rows.
+    async fn strike_unreadable(
+        &self,
+        snapshot: &impl ConnectionTrait,
+        window: &mut Window,
+    ) -> Result<(), StoreError> {
+        let mut after = Uuid::nil();
+        loop {
+            let args = self.db.args().with("after", bytes(after)).with("limit", LIVE_PAGE);
+            let page = rows(snapshot, SWEEP, self.db.sql.sweep.unreadable.bind(&args)).await?;
+            for row in &page {
+                after = row.uuid("id")?;
+                window.strike(after);
+            }
+            if page.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
     /// Deletes bodies of messages that are not live. The body of a dead letter stays: it may be revived, and while its body is
     /// there no new message can take its id. A body that was stored at the bound or later stays too.
-    pub(super) async fn delete_bodies(&self, mut ids: Vec<Uuid>, bound: i64) -> Result<u64, StoreError> {
+    ///
+    /// The server is checked when the connection is at hand.
+    pub(super) async fn delete_bodies(
+        &self,
+        mut ids: Vec<Uuid>,
+        bound: i64,
+        check: impl Fn() -> Result<(), DbErr>,
+    ) -> Result<u64, StoreError> {
         if ids.is_empty() {
             return Ok(0);
         }
@@ -99,7 +132,7 @@ impl Sweeper {
             return Ok(0);
         }
         let args = ids_args(&self.db, &ids).with("bound", bound);
-        self.delete(self.db.sql.sweep.delete.bind(&args)).await
+        self.delete_checked(self.db.sql.sweep.delete.bind(&args), check).await
     }
 
     /// Gives some dead letters that have lost their bodies theirs back: the last of them and how many; `None` if there is none.
@@ -146,16 +179,16 @@ impl Sweeper {
         in_time(SWEEP, self.db.relay().begin_with_config(isolation, None), classify).await
     }
 
-    /// Looks at each live message, page by page; a page begins with id, queue, shard and due time.
+    /// Looks at each live message that claims can read, page by page; a page begins with id, queue, shard and due time.
     pub(super) async fn each_live(
         &self,
         snapshot: &impl ConnectionTrait,
         page_of: &Sql,
         mut look: impl FnMut(&Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let (mut queue, mut shard, mut due_at, mut after) = (String::new(), 0_i64, 0, Uuid::nil());
+        let (mut queue, mut shard, mut due_at, mut after) = (Vec::<u8>::new(), i64::MIN, 0, Uuid::nil());
         loop {
-            let args = self.db.args().with("queue", queue.as_str()).with("shard", shard);
+            let args = self.db.args().with("queue", queue).with("shard", shard);
             let args = args.with("due_at", due_at).with("after", bytes(after)).with("limit", LIVE_PAGE);
             let page = rows(snapshot, SWEEP, page_of.bind(&args)).await?;
             let Some(last) = page.last() else { return Ok(()) };
@@ -172,5 +205,5 @@ row! {
 
 row! {
     /// The place of a live message.
-    struct LiveRow of "sweep/live", "steps/live" { id: Uuid, queue: String, shard: i64, due_at: i64 }
+    struct LiveRow of "sweep/live", "steps/live" { id: Uuid, queue: Vec<u8>, shard: i64, due_at: i64 }
 }

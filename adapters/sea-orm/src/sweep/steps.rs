@@ -51,14 +51,16 @@ impl Sweeper {
         let dead = rows(snapshot, SWEEP, self.db.sql.steps.dead.bind(&self.db.args())).await?;
         let of = |column| dead.first().map(|row| row.maybe_int(column)).transpose().map(Option::flatten);
         let mut oldest = Alive { any: of("created_at")?, but_ticks: of("but_ticks")? };
-        let look = |row: &Row| {
+        let mut look = |row: &Row| {
             let first_at = row.maybe_int("first_at")?;
             for oldest in [&mut oldest.any, &mut oldest.but_ticks] {
                 *oldest = [*oldest, first_at].into_iter().flatten().min();
             }
             Ok(())
         };
-        self.each_live(snapshot, &self.db.sql.steps.live, look).await?;
+        self.each_live(snapshot, &self.db.sql.steps.live, &mut look).await?;
+        let unreadable = rows(snapshot, SWEEP, self.db.sql.steps.unreadable.bind(&self.db.args())).await?;
+        unreadable.iter().try_for_each(&mut look)?;
         Ok(oldest)
     }
 

@@ -21,6 +21,12 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, sweeps_a_key_that_is_no_text);
     let what = "a_message_that_cannot_be_read_stands_in_nobodys_way";
     place.add(suite, "auto", keep(), what, steps_over_what_cannot_be_read);
+    // Guard: live rows that cannot be read stop no sweep | adapters/sea-orm/src/sql/sweep/live.mysql.sql and
+    // live.sqlite.sql: no `NOT {unreadable q}`
+    // Guard: the body of a live row that cannot be read stays | adapters/sea-orm/src/sweep/chunk.rs
+    // `strike_unreadable`: nothing is struck
+    let what = "live_rows_that_cannot_be_read_stop_no_sweep_and_keep_their_bodies";
+    place.add(suite, "auto", keep(), what, steps_over_live_rows);
     let what = "a_message_without_a_body_goes_to_the_dead_letters";
     place.add(suite, "auto", keep(), what, buries_what_has_no_body);
 }
@@ -65,6 +71,43 @@ async fn sweeps_a_key_that_is_no_text(setup: Setup) {
     setup.clock.advance(Retention::SHORTEST * 48);
     let swept = setup.outbox.sweep().await.expect("sweep");
     assert_eq!(swept, Swept { bodies: 2, dedup_keys: 2, ..Swept::default() });
+}
+
+/// Rows as programs in other languages may leave them; a person may mend them.
+async fn steps_over_live_rows(setup: Setup) {
+    let is_sqlite = setup.outbox.connection().get_database_backend() == DbBackend::Sqlite;
+    let wrong: &[&str] = match is_sqlite {
+        false => &["queue = x'ff'", "available_at = '0000-00-00'", "available_at = '1000-01-01'"],
+        true => &[
+            "queue = x'ff'",
+            "queue = CAST(x'ff' AS TEXT)",
+            "queue = CAST(queue AS BLOB)",
+            "shard = 'first'",
+            "available_at = 'soon'",
+            "available_at = -1",
+        ],
+    };
+    let live: Vec<_> =
+        wrong.iter().map(|_| setup.message().deliver_after(Duration::from_secs(86_400))).collect();
+    setup.enqueue(&live).await;
+    for (message, wrong) in live.iter().zip(wrong) {
+        let id = hex(message.id.uuid());
+        setup.execute_loosely(&format!("UPDATE claimstream_queue SET {wrong} WHERE id = {id}")).await;
+    }
+    if is_sqlite {
+        let row = "VALUES (x'01', '~', 0, 0)";
+        setup.execute(&format!("INSERT INTO claimstream_queue (id, queue, shard, available_at) {row}")).await;
+    }
+    setup.enqueue(&[setup.message()]).await;
+    setup.finish_all().await;
+    setup.clock.advance(Retention::SHORTEST * 2);
+    assert_eq!(setup.sweep().await, 1, "what is finished");
+    assert_eq!(setup.bodies().await, live.len() as i64, "what is live");
+    for (message, wrong) in live.iter().zip(wrong) {
+        let id = hex(message.id.uuid());
+        let body = format!("SELECT COUNT(*) FROM claimstream_message WHERE id = {id}");
+        assert_eq!(setup.count(&body).await, 1, "{wrong}");
+    }
 }
 
 async fn buries_what_has_no_body(setup: Setup) {

@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 use claimstream::Compose;
 use claimstream_domain::{MessageId, NewMessage, Payload, QueueName, Retention};
 use claimstream_sea_orm::{FrozenClock, OpenOptions, SeaOrmOutbox};
-use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};
 use uuid::Uuid;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
@@ -185,6 +185,14 @@ impl Setup {
 
     async fn execute(&self, sql: &str) {
         self.outbox.connection().execute_unprepared(sql).await.expect("what a person may do");
+    }
+
+    /// The same in a session that writes zero dates, as old programs do.
+    async fn execute_loosely(&self, sql: &str) {
+        let db = Database::connect(&self.url).await.expect("a connection");
+        let mode = if backend(&db) == DbBackend::Sqlite { "" } else { "SET SESSION sql_mode = '';" };
+        db.execute_unprepared(&format!("{mode}{sql}")).await.expect(sql);
+        db.close().await.expect("a close");
     }
 }
 

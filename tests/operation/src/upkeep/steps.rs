@@ -17,7 +17,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError, Transactions,
-    step::{PurgeSteps, StepLedger},
+    step::{ListTimers, PurgeSteps, StepLedger},
 };
 use claimstream_sea_orm::{Dialect, SeaOrmOutbox, Severity};
 use claimstream_steps::{
@@ -44,6 +44,11 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // `first_at`
     let what = "x3_purge_leaves_what_a_dead_or_revived_message_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
+    // Guard: a message whose age cannot be read may be of any age | adapters/sea-orm/src/sql/fragments.mysql.sql
+    // and fragments.sqlite.sql `first`: as `micros`
+    // Guard: live rows that cannot be read keep steps | adapters/sea-orm/src/sweep/steps.rs `oldest_in`: no `unreadable`
+    let what = "x3_purge_leaves_what_a_message_of_an_unreadable_age_may_come_for";
+    place.add(suite, "auto", keep(), what, leaves_what_an_unreadable_message_may_come_for);
     // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/steps/dead.sql: no `NOT EXISTS`
     let what = "a_dead_tick_of_a_timer_keeps_steps_of_timers_and_no_others";
     place.add(suite, "auto", keep(), what, leaves_the_steps_of_a_dead_tick);
@@ -66,6 +71,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_a_reservation);
     let what = "a_sweep_takes_steps_page_by_page";
     place.add(suite, "auto", keep(), what, takes_many);
+    // Guard: timers are listed past names that no queue can have | adapters/sea-orm/src/queues/timers.rs `next_queue`:
+    // such a name is an error
+    let what = "timers_are_listed_past_a_queue_of_a_name_that_is_none";
+    place.add(suite, "auto", keep(), what, lists_timers_past_foreign_queues);
     let what = "steps_and_sagas_of_names_that_are_no_text_stop_no_sweep";
     place.add(suite, "auto", keep(), what, passes_over_what_is_no_text);
 }
@@ -100,6 +109,34 @@ async fn leaves_what_a_revived_message_may_come_for(setup: Setup) {
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "it may be revived again");
     setup.instance.revive(&DeadLetterFilter::default()).await;
     setup.finish_all().await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
+}
+
+/// A dead letter and a live message, each as a program may leave it that writes dates of its own.
+async fn leaves_what_an_unreadable_message_may_come_for(setup: Setup) {
+    let is_sqlite = backend(setup.outbox.connection()) == DbBackend::Sqlite;
+    let when = if is_sqlite { "'long ago'" } else { "'0000-00-00'" };
+    setup.enqueue(&[setup.message(), setup.message()]).await;
+    begin(&setup.outbox, &step("a", "1")).await;
+    for claimed in setup.instance.take_all().await {
+        setup.instance.bury(&claimed, "never").await;
+    }
+    let one = "(SELECT id FROM (SELECT MIN(id) AS id FROM claimstream_dead) o)";
+    setup.execute_loosely(&format!("UPDATE claimstream_dead SET created_at = {when} WHERE id = {one}")).await;
+    setup.clock.advance(KEPT * 2);
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "a dead letter of any age");
+    setup.execute("DELETE FROM claimstream_dead").await;
+    let live = setup.message().deliver_after(KEPT * 9);
+    setup.enqueue(std::slice::from_ref(&live)).await;
+    let id = format!("x'{}'", live.id.uuid().simple());
+    setup
+        .execute_loosely(&format!("UPDATE claimstream_message SET created_at = {when} WHERE id = {id}"))
+        .await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "a live message of any age");
+    let wrong = if is_sqlite { "available_at = 'soon'" } else { "available_at = '1000-01-01'" };
+    setup.execute_loosely(&format!("UPDATE claimstream_queue SET {wrong} WHERE id = {id}")).await;
+    assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "one that no claim can read");
+    setup.execute("DELETE FROM claimstream_queue").await;
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
 }
 
@@ -185,6 +222,18 @@ async fn takes_many(setup: Setup) {
 }
 
 /// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
+async fn lists_timers_past_foreign_queues(setup: Setup) {
+    let tick = Tick { scheme: "bill".parse().expect("a name"), occurrence: Fixture::start() };
+    setup.enqueue(&[tick.message(setup.instance.queue()).expect("a message")]).await;
+    for name in ["'! !'", "x'ff'"] {
+        let row = format!("SELECT {name}, dedup_key, message_id, created_at FROM claimstream_dedup LIMIT 1");
+        let into = "INSERT INTO claimstream_dedup (queue, dedup_key, message_id, created_at)";
+        setup.execute(&format!("{into} {row}")).await;
+    }
+    let page = setup.outbox.timers(None, 10).await.expect("timers");
+    assert_eq!(page.timers.len(), 1, "{page:?}");
+}
+
 async fn passes_over_what_is_no_text(setup: Setup) {
     begin(&setup.outbox, &step("foreign", "1")).await;
     setup.clock.advance(Setup::MOMENT);
@@ -194,8 +243,9 @@ async fn passes_over_what_is_no_text(setup: Setup) {
         _ => ("x'fc'", "'2020-01-01'"),
     };
     setup.execute(&format!("UPDATE claimstream_step SET run = {name} WHERE run = 'foreign'")).await;
-    for run in [name, "'7'"] {
-        let row = format!("('saga:x', {run}, 'anna', '{{}}', {at})");
+    let bytes = ("x'73616761'", "'7'", "'bert'");
+    for (scope, run, owner) in [("'saga:x'", name, "'anna'"), ("'saga:x'", "'7'", "'anna'"), bytes] {
+        let row = format!("({scope}, {run}, {owner}, '{{}}', {at})");
         let columns = "(scope, run, owner, input, created_at)";
         setup.execute(&format!("INSERT INTO claimstream_saga {columns} VALUES {row}")).await;
     }

@@ -8,6 +8,8 @@ mod languages;
 mod replaced;
 mod routine;
 mod taken_keys;
+mod twins;
+mod wrong_letters;
 mod wrong_rows;
 
 use claimstream_domain::{MessageId, OrderingKey, ShardCount};
@@ -21,7 +23,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         wrong_rows::add_to(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
     }
-    directory_rows::add_to(suite, "sqlite", SeaOrmBackend::sqlite("auto"));
+    directory_rows::add_to(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
+    wrong_letters::add_to(suite, "sqlite", SeaOrmBackend::sqlite("auto"));
+    twins::add_to(suite, "sqlite", SeaOrmBackend::sqlite("shard_lease"));
     suite.add_trial("producers::the_page_names_the_shards_of_its_keys", names_the_shards_of_its_keys);
     suite.long("languages", |suite| languages::add_to(suite, &environment));
     for server in Server::ALL {
@@ -30,7 +34,9 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = SeaOrmBackend::server(server.name, &url, strategy.name());
             wrong_rows::add_to(suite, server.name, strategy.name(), backend);
         }
-        directory_rows::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "auto"));
+        directory_rows::add_to(suite, server.name, || SeaOrmBackend::server(server.name, &url, "auto"));
+        wrong_letters::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "auto"));
+        twins::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "shard_lease"));
         debezium::add_to(suite, server.name, SeaOrmBackend::server(server.name, &url, "preemptive_update"));
         replaced::add_to(suite, server.name, || {
             SeaOrmBackend::server(server.name, &url, "preemptive_update")

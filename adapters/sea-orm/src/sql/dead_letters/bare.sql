@@ -4,5 +4,6 @@ SELECT d.id
   LEFT JOIN claimstream_message m ON m.id = d.id
  WHERE d.id > :after
    AND m.id IS NULL
+   {and_whole d}
  ORDER BY d.id
  LIMIT :limit

@@ -1,4 +1,5 @@
 -- The next queue that has a dedup key.
 SELECT MIN(queue) AS queue
   FROM claimstream_dedup
- WHERE queue > :after
+ WHERE queue > {text :after}
+   {and_text queue}

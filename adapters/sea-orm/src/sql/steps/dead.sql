@@ -1,6 +1,6 @@
 -- When the oldest dead letter was stored first, and the oldest that is no tick of a timer: a tick comes for steps of its timer alone.
-SELECT (SELECT {micros MIN(d.created_at)} FROM claimstream_dead d) AS created_at,
-       (SELECT {micros MIN(d.created_at)}
+SELECT (SELECT MIN({first d.created_at}) FROM claimstream_dead d) AS created_at,
+       (SELECT MIN({first d.created_at})
           FROM claimstream_dead d
          WHERE NOT EXISTS (SELECT 1
                              FROM claimstream_dedup k

@@ -2,5 +2,6 @@
 SELECT s.scope
   FROM claimstream_saga s
  WHERE s.scope > {text :scope}
+   {and_text s.scope}
  ORDER BY s.scope
  LIMIT 1

@@ -1,4 +1,5 @@
 -- The next queue that has a message.
 SELECT MIN(queue) AS queue
   FROM claimstream_queue
- WHERE queue > :after
+ WHERE queue > {text :after}
+   {and_text queue}
