@@ -7,7 +7,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError, StoreErrorKind, Timer,
-    notification::{RecipientDirectory, SegmentPage},
+    notification::{FoundUsers, RecipientDirectory, SegmentPage},
 };
 use reqwest::{Method, Request, StatusCode, header::CONTENT_TYPE};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -47,7 +47,8 @@ impl HttpDirectoryConfig {
 /// The directory of a server.
 ///
 /// * `POST URL/lookup` with `{"users": [id, ..]}`, at most [`MOST`](Self::MOST), answers `{"recipients": [..]}`: the users that
-///   the server knows, in any order, each an object with `user`, its addresses, `language`, `time_zone` and `attributes`.
+///   the server knows, in any order, each an object with `user`, its addresses, `language`, `time_zone` and `attributes`, with
+///   `"unreadable": [ID, ..]` where it cannot read the entries of some.
 /// * `GET URL/segments/NAME/members?after=KEY&limit=N` answers `{"members": [..], "next": KEY or null}`, with `"unreadable": [ID, ..]` where
 ///   it cannot read the entries of members. 404 with the problem type
 ///   `urn:claimstream:problem:unknown-segment` says that there is no such segment; any other 404 is a URL that leads elsewhere.
@@ -66,7 +67,9 @@ struct Lookup<'a> {
 
 #[derive(Deserialize)]
 struct Found {
-    recipients: Vec<Person>,
+    recipients: Vec<Value>,
+    #[serde(default)]
+    unreadable: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -116,15 +119,16 @@ impl HttpDirectory {
         self
     }
 
-    async fn lookup(&self, ids: &[&String]) -> Result<Vec<Recipient>, StoreError> {
+    /// The users of these ids that the server knows, and the ids of those whose entries cannot be read.
+    async fn lookup(&self, ids: &[&String]) -> Result<(Vec<Recipient>, Vec<String>), StoreError> {
         let body = serde_json::to_vec(&Lookup { users: ids });
         let body = body.map_err(|e| self.failed(StoreErrorKind::Corrupt, &e.to_string()))?;
         let request = self.request(Method::POST, &["lookup"], &[], Some(body))?;
         let answer = self.send(request).await?;
         match answer.response.status() {
             StatusCode::OK => {
-                let Found { recipients } = self.read(answer).await?;
-                recipients.into_iter().map(|person| self.user(person)).collect()
+                let Found { recipients, unreadable } = self.read(answer).await?;
+                self.users(recipients, unreadable)
             }
             status => Err(self.refused(status)),
         }
@@ -180,11 +184,29 @@ impl HttpDirectory {
         })
     }
 
-    fn user(&self, Person(person): Person) -> Result<Recipient, StoreError> {
-        let Some(id) = person.user.clone().filter(|id| !id.is_empty()) else {
-            return Err(self.nameless());
-        };
-        Ok(Recipient { key: Recipient::user(&id).key, ..person })
+    /// The users of an answer, and the ids of those whose entries cannot be read, with those that the server named as such. Of an answer
+    /// in which no entry of several can be read none is a user's fault.
+    fn users(
+        &self,
+        entries: Vec<Value>,
+        mut unreadable: Vec<String>,
+    ) -> Result<(Vec<Recipient>, Vec<String>), StoreError> {
+        let (mut users, named) = (Vec::with_capacity(entries.len()), unreadable.len());
+        for entry in entries {
+            let id = entry.get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
+            match serde_json::from_value::<Person>(entry) {
+                _ if id.is_empty() => return Err(self.nameless()),
+                Ok(Person(person)) => users.push(Recipient { key: Recipient::user(&id).key, ..person }),
+                Err(_) => {
+                    tracing::warn!(user = id, "directory.user.unreadable");
+                    unreadable.push(id);
+                }
+            }
+        }
+        if users.is_empty() && unreadable.len() > named + 1 {
+            return Err(self.failed(StoreErrorKind::Corrupt, "no user of the answer can be read"));
+        }
+        Ok((users, unreadable))
     }
 
     fn nameless(&self) -> StoreError {
@@ -217,16 +239,17 @@ impl HttpDirectory {
 
 #[async_trait]
 impl RecipientDirectory for HttpDirectory {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let mut wanted: Vec<&String> = ids.iter().collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let mut known = HashMap::new();
+        let (mut known, mut unreadable) = (HashMap::new(), Vec::new());
         for part in wanted.chunks(Self::MOST) {
-            let found = self.lookup(part).await?;
+            let (found, unread) = self.lookup(part).await?;
             known.extend(found.into_iter().filter_map(|user| Some((user.user.clone()?, user))));
+            unreadable.extend(unread);
         }
-        Ok(ids.iter().map(|id| known.get(id).cloned()).collect())
+        Ok(FoundUsers { users: ids.iter().map(|id| known.get(id).cloned()).collect(), unreadable })
     }
 
     async fn members(
@@ -248,23 +271,8 @@ impl RecipientDirectory for HttpDirectory {
                         self.failed(StoreErrorKind::Corrupt, "a page begins where the one before began")
                     );
                 }
-                let named = unreadable.len();
-                let mut page = SegmentPage { unreadable, next, ..SegmentPage::default() };
-                for member in members {
-                    let id = member.get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
-                    match serde_json::from_value::<Person>(member) {
-                        Err(_) if !id.is_empty() => {
-                            tracing::warn!(user = id, "directory.member.unreadable");
-                            page.unreadable.push(id);
-                        }
-                        Err(_) => return Err(self.nameless()),
-                        Ok(person) => page.members.push(self.user(person)?),
-                    }
-                }
-                if page.members.is_empty() && page.unreadable.len() > named + 1 {
-                    return Err(self.failed(StoreErrorKind::Corrupt, "no member of a page can be read"));
-                }
-                Ok(Some(page))
+                let (members, unreadable) = self.users(members, unreadable)?;
+                Ok(Some(SegmentPage { members, unreadable, next }))
             }
             StatusCode::NOT_FOUND => {
                 let body = self.bytes(answer).await?;

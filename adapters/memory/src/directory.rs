@@ -10,7 +10,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError,
-    notification::{RecipientDirectory, SegmentPage},
+    notification::{FoundUsers, RecipientDirectory, SegmentPage},
 };
 use serde::Deserialize;
 
@@ -88,8 +88,8 @@ impl FromStr for MemoryDirectory {
 
 #[async_trait]
 impl RecipientDirectory for MemoryDirectory {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        Ok(ids.iter().map(|id| self.people.user(id).cloned()).collect())
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
+        Ok(ids.iter().map(|id| self.people.user(id).cloned()).collect::<Vec<_>>().into())
     }
 
     async fn members(
@@ -150,7 +150,8 @@ mod tests {
         let directory: MemoryDirectory = FILE.parse().unwrap();
         let ids = ["u-1", "u-9", "u-2"].map(str::to_owned);
         let found = block_on(directory.users(&ids)).unwrap();
-        let keys: Vec<_> = found.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
+        let keys: Vec<_> =
+            found.users.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
         assert_eq!(keys, [Some("k"), None, Some("user:u-2")]);
     }
 

@@ -5,16 +5,16 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError,
-    notification::{DirectoryRepository, RecipientDirectory, SegmentPage},
+    notification::{DirectoryRepository, FoundUsers, RecipientDirectory, SegmentPage},
 };
 
 use crate::{database::corrupt, store::MemoryStore};
 
 #[async_trait]
 impl RecipientDirectory for MemoryStore {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let tables = self.database.tables();
-        Ok(ids.iter().map(|id| tables.people.user(id).cloned()).collect())
+        Ok(ids.iter().map(|id| tables.people.user(id).cloned()).collect::<Vec<_>>().into())
     }
 
     async fn members(
@@ -66,8 +66,8 @@ impl DirectoryRepository for MemoryStore {
         Ok(self.database.tables().people.entry(user))
     }
 
-    async fn list(&self, after: Option<String>, limit: u32) -> Result<Vec<Recipient>, StoreError> {
-        Ok(self.database.tables().people.page(after.as_deref(), limit))
+    async fn list(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError> {
+        Ok(self.database.tables().people.page(from, limit))
     }
 
     async fn remove(&self, user: &str) -> Result<bool, StoreError> {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use claimstream_domain::notification::{Recipient, SegmentPlace};
 use claimstream_ports::{
     StoreError, Timer,
-    notification::{RecipientDirectory, SegmentPage},
+    notification::{FoundUsers, RecipientDirectory, SegmentPage},
 };
 
 /// A directory behind a cache of bounded age.
@@ -68,17 +68,19 @@ impl CachedDirectory {
 
 #[async_trait]
 impl RecipientDirectory for CachedDirectory {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let now = self.timer.now();
-        let mut known = self.fresh(ids, now);
+        let (mut known, mut unreadable) = (self.fresh(ids, now), Vec::new());
         let missing: Vec<String> = ids.iter().filter(|id| !known.contains_key(*id)).cloned().collect();
         if !missing.is_empty() {
             let found = self.directory.users(&missing).await?;
-            let found = missing.into_iter().zip(found).filter_map(|(id, user)| Some((id, user?))).collect();
+            unreadable = found.unreadable;
+            let found =
+                missing.into_iter().zip(found.users).filter_map(|(id, user)| Some((id, user?))).collect();
             self.keep(&found, now);
             known.extend(found);
         }
-        Ok(ids.iter().map(|id| known.get(id).cloned()).collect())
+        Ok(FoundUsers { users: ids.iter().map(|id| known.get(id).cloned()).collect(), unreadable })
     }
 
     async fn members(
@@ -133,7 +135,8 @@ mod tests {
             if ids.iter().any(|id| id == "away") {
                 return Err(StoreError::new(StoreErrorKind::Unavailable, "directory", "away"));
             }
-            Ok(ids.iter().map(|id| (id != "x").then(|| Recipient::user(id))).collect())
+            let users = ids.iter().map(|id| (id != "x").then(|| Recipient::user(id)));
+            Ok(FoundUsers { users: users.collect(), unreadable: vec!["x".into()] })
         });
         let cache = CachedDirectory::new(Arc::new(directory), hand.clone(), Duration::from_secs(10));
         (cache, hand, asked)
@@ -141,7 +144,9 @@ mod tests {
 
     fn ask(cache: &CachedDirectory, ids: &[&str]) -> Result<Vec<bool>, StoreError> {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        let users = block_on(cache.users(&ids))?;
+        let FoundUsers { users, unreadable } = block_on(cache.users(&ids))?;
+        let are_there = users.iter().all(Option::is_some);
+        assert_eq!(unreadable.is_empty(), are_there || !ids.contains(&"x".to_owned()));
         for (id, user) in ids.iter().zip(&users) {
             assert!(user.as_ref().is_none_or(|user| user.user.as_ref() == Some(id)));
         }

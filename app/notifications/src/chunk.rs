@@ -9,7 +9,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError, StoreErrorKind,
-    notification::{RecipientDirectory, SegmentPage},
+    notification::{FoundUsers, RecipientDirectory, SegmentPage},
 };
 
 /// The recipients of one step of a fan-out, each once, and where the next step begins.
@@ -163,15 +163,16 @@ impl Chunk {
     fn take_users(
         &mut self,
         ids: &[String],
-        found: Vec<Option<Recipient>>,
+        FoundUsers { users, unreadable }: FoundUsers,
         at: FanOut,
     ) -> Result<FanOut, StoreError> {
-        if found.len() != ids.len() {
+        if users.len() != ids.len() {
             return Err(unusable("users that do not fit those that were asked for"));
         }
-        for (id, found) in ids.iter().zip(found) {
-            match found {
+        for (id, user) in ids.iter().zip(users) {
+            match user {
                 Some(user) => self.keep(user),
+                None if unreadable.contains(id) => self.keep_unreadable(Recipient::user(id).key),
                 None => self.keep_unknown(Recipient::user(id).key),
             }
         }
@@ -254,7 +255,7 @@ mod tests {
     fn directory() -> MockRecipientDirectory {
         let mut directory = MockRecipientDirectory::new();
         let known = |id: &String| (id == "a").then(|| Recipient::user("a"));
-        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
+        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect::<Vec<_>>().into()));
         directory.expect_members().returning(|segment, from, limit| {
             let members = match segment {
                 "none" => vec![],
@@ -317,7 +318,7 @@ mod tests {
     fn users_that_stand_one_after_another_are_asked_for_together() {
         let mut directory = MockRecipientDirectory::new();
         let expected = |ids: &[String]| ids == ["a", "b"];
-        directory.expect_users().times(1).withf(expected).returning(|ids| Ok(vec![None; ids.len()]));
+        directory.expect_users().times(1).withf(expected).returning(|ids| Ok(vec![None; ids.len()].into()));
         let references = [user("a"), user("b"), user("c")];
         let chunk = finish(Chunk::gather(&directory, &references, &begin(), 2)).unwrap();
         assert_eq!((chunk.unknown.len(), chunk.next), (2, Some(begin().past(2))));
@@ -331,6 +332,22 @@ mod tests {
         assert_eq!((known(&chunk), chunk.unknown.len()), (vec!["user:a"], 1));
         assert_eq!(chunk.flaw(), Some(Reason::new("unknown segments \"vip\", \"old\"")));
         assert_eq!(gather(&[user("a")], begin(), 4).flaw(), None);
+    }
+
+    #[test]
+    fn a_user_that_cannot_be_read_takes_a_place_and_stops_no_other() {
+        let mut directory = MockRecipientDirectory::new();
+        directory.expect_users().returning(|_| {
+            let users = vec![Some(Recipient::user("a")), None, None];
+            Ok(FoundUsers { users, unreadable: vec!["b".into()] })
+        });
+        let chunk =
+            finish(Chunk::gather(&directory, &[user("a"), user("b"), user("c")], &begin(), 3)).unwrap();
+        assert_eq!(
+            (known(&chunk), chunk.unreadable.as_slice()),
+            (vec!["user:a"], ["user:b".into()].as_slice())
+        );
+        assert_eq!((chunk.unknown.len(), chunk.flaw()), (1, Some(Reason::new(UNREADABLE))));
     }
 
     #[test]
@@ -360,7 +377,7 @@ mod tests {
     #[test]
     fn a_directory_that_breaks_its_word_ends_the_chunk_and_not_the_relay() {
         let mut directory = MockRecipientDirectory::new();
-        directory.expect_users().returning(|_| Ok(vec![]));
+        directory.expect_users().returning(|_| Ok(FoundUsers::default()));
         let again = || Ok(Some(SegmentPage { next: Some("k".into()), ..SegmentPage::default() }));
         directory.expect_members().returning(move |_, _, _| again());
         for reference in [user("a"), segment("all")] {

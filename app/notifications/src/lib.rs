@@ -66,7 +66,7 @@ pub use claimstream_domain::notification::{
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
     DeliveryError, DeliveryReceipts, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
-    InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter,
+    FoundUsers, InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter,
     RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft, TemplateListed,
     TemplateSource, TemplateStore, TemplateVersionListed,
 };

@@ -19,10 +19,10 @@ use crate::{
     notification::{
         AttemptLog, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt, DeliveryError,
         DeliveryReceipts, DeliveryState, DigestPlace, DigestRepository, DirectoryRepository, EraseRecipient,
-        Erased, FanOutStep, InAppInbox, ListRequests, MessageOutcome, MessageRepository, MissingRecord,
-        NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory, RequestFilter,
-        RequestListed, RequestPage, RequestRead, RequestRepository, SegmentPage, StepNoted, SubmitRequests,
-        Suppressions, TemplateSource,
+        Erased, FanOutStep, FoundUsers, InAppInbox, ListRequests, MessageOutcome, MessageRepository,
+        MissingRecord, NotificationReports, PreferenceRepository, RateLimiter, RecipientDirectory,
+        RequestFilter, RequestListed, RequestPage, RequestRead, RequestRepository, SegmentPage, StepNoted,
+        SubmitRequests, Suppressions, TemplateSource,
     },
 };
 
@@ -38,7 +38,7 @@ mockall::mock! {
     pub RecipientDirectory {}
     #[async_trait]
     impl RecipientDirectory for RecipientDirectory {
-        async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError>;
+        async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError>;
         async fn members(
             &self,
             segment: &str,
@@ -56,7 +56,7 @@ mockall::mock! {
         async fn put_members(&self, segment: &str, users: &[String]) -> Result<Vec<String>, StoreError>;
         async fn remove_members(&self, segment: &str, users: &[String]) -> Result<u64, StoreError>;
         async fn entry(&self, user: &str) -> Result<Option<DirectoryEntry>, StoreError>;
-        async fn list(&self, after: Option<String>, limit: u32) -> Result<Vec<Recipient>, StoreError>;
+        async fn list(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError>;
         async fn remove(&self, user: &str) -> Result<bool, StoreError>;
     }
 }

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
-use claimstream_domain::notification::{DirectoryEntry, Recipient};
+use claimstream_domain::notification::{DirectoryEntry, Recipient, SegmentPlace};
 
+use super::SegmentPage;
 use crate::StoreError;
 
 /// Keeps users with their addresses, and the segments that they are in; [`RecipientDirectory`](super::RecipientDirectory) reads them.
@@ -25,8 +26,10 @@ pub trait DirectoryRepository: Send + Sync {
     /// A user and the segments that it is in; `None` if it is unknown.
     async fn entry(&self, user: &str) -> Result<Option<DirectoryEntry>, StoreError>;
 
-    /// A page of the users after an id, at most `limit`, by id.
-    async fn list(&self, after: Option<String>, limit: u32) -> Result<Vec<Recipient>, StoreError>;
+    /// A page of all users from a place on, at most `limit`, by id.
+    ///
+    /// Implementors owe: a user whose entry cannot be read is named as such and keeps no other from its page.
+    async fn list(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError>;
 
     /// Removes a user with all its addresses and attributes, from all segments too; says whether it was there.
     async fn remove(&self, user: &str) -> Result<bool, StoreError>;

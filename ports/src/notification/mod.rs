@@ -25,7 +25,7 @@ pub use list_requests::{ListRequests, RequestFilter, RequestListed, RequestPage}
 pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions};
 pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;
-pub use recipient_directory::{RecipientDirectory, SegmentPage};
+pub use recipient_directory::{FoundUsers, RecipientDirectory, SegmentPage};
 pub use requests::{
     BeingTakenIn, Cancelled, DeliveryState, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
     NotificationReports, RequestRead, RequestRepository, StepNoted, SubmitRequests, TakenBack,

@@ -9,10 +9,10 @@ use crate::StoreError;
 /// other. Both put the request off, and count an attempt.
 #[async_trait]
 pub trait RecipientDirectory: Send + Sync {
-    /// The users of these ids; `None` for one that the directory does not know.
+    /// The users of these ids.
     ///
-    /// Implementors owe: one place for each id, in order, also for one that stands there twice.
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError>;
+    /// Implementors owe: a user whose entry cannot be read is named as such and keeps no other from the answer.
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError>;
 
     /// A page of the members of a segment from a place on, at most `limit`; `None` if the directory does not know the segment.
     ///
@@ -27,7 +27,23 @@ pub trait RecipientDirectory: Send + Sync {
     ) -> Result<Option<SegmentPage>, StoreError>;
 }
 
-/// Some members of a segment.
+/// Users that were looked up.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FoundUsers {
+    /// One place for each id that was asked for, in order, also for one that stands there twice; `None` for a user that the directory does
+    /// not know or whose entry cannot be read.
+    pub users: Vec<Option<Recipient>>,
+    /// The ids of the users whose entries cannot be read.
+    pub unreadable: Vec<String>,
+}
+
+impl From<Vec<Option<Recipient>>> for FoundUsers {
+    fn from(users: Vec<Option<Recipient>>) -> Self {
+        Self { users, unreadable: Vec::new() }
+    }
+}
+
+/// Some members of a segment, or some users of the directory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SegmentPage {
     /// The members; there may be none, even if others follow.

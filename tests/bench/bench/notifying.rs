@@ -5,7 +5,7 @@ use claimstream::{LocalWakeup, PipelineReport, Relay, RelayConfig, RetryPolicy};
 use claimstream_domain::notification::Recipient;
 use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{
-    Channel, ChannelProvider, Content, Delivered, DeliveryError, DirectRecipient, MESSAGE_QUEUE,
+    Channel, ChannelProvider, Content, Delivered, DeliveryError, DirectRecipient, FoundUsers, MESSAGE_QUEUE,
     MessageConfig, MessageHandler, NotificationMessage, NotificationRequest, Providers, REQUEST_QUEUE,
     RecipientDirectory, RecipientReference, RequestConfig, RequestHandler, Requester, RequesterKind,
     SegmentPage, SegmentPlace, SubmitRequests,
@@ -113,8 +113,8 @@ struct Numbered(u64);
 
 #[async_trait]
 impl RecipientDirectory for Numbered {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        Ok(vec![None; ids.len()])
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
+        Ok(vec![None; ids.len()].into())
     }
 
     async fn members(

@@ -97,7 +97,7 @@ async fn recipients(
         match reference {
             RecipientReference::User { user } => {
                 let unknown = Recipient { user: None, ..Recipient::user(user) };
-                let found = directory.users(std::slice::from_ref(user)).await?.into_iter().next().flatten();
+                let found = directory.users(std::slice::from_ref(user)).await?.users.pop().flatten();
                 recipients.push(found.unwrap_or(unknown));
             }
             RecipientReference::Segment { segment } => {

@@ -89,9 +89,9 @@ fn ids(ids: &[&str]) -> Vec<String> {
 async fn users_come_in_the_order_of_their_ids_whatever_the_server_does() {
     let (server, directory) = server().await;
     let found = directory.users(&ids(&["b", "x", "a/ä", "b"])).await.expect("an answer");
-    let shown: Vec<_> = found.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
+    let shown: Vec<_> = found.users.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
     assert_eq!(shown, [Some("user:b"), None, Some("user:a/ä"), Some("user:b")]);
-    assert_eq!(found[0].as_ref().and_then(|user| user.email.as_deref()), Some("b@example.com"));
+    assert_eq!(found.users[0].as_ref().and_then(|user| user.email.as_deref()), Some("b@example.com"));
     let received = server.received();
     assert_eq!(received.len(), 1, "one call for all");
     assert_eq!(received[0].line, "POST /v1/lookup HTTP/1.1");
@@ -101,7 +101,7 @@ async fn users_come_in_the_order_of_their_ids_whatever_the_server_does() {
         json!(["a/ä", "b", "x"])
     );
     let many: Vec<String> = (0..501).map(|n| format!("u{n}")).collect();
-    assert!(directory.users(&many).await.expect("an answer").iter().all(Option::is_some));
+    assert!(directory.users(&many).await.expect("an answer").users.iter().all(Option::is_some));
     assert_eq!(server.received().len(), 3, "500 at a time");
 }
 
@@ -133,7 +133,7 @@ async fn a_member_that_cannot_be_read_keeps_no_other_from_its_page() {
     assert_eq!((read, page.unreadable), (vec!["user:a", "user:d"], ids(&["z", "b", "c"])));
     let page = directory.members("named", &SegmentPlace::Start, 10).await.expect("an answer").expect("known");
     assert_eq!((page.members, page.unreadable), (vec![], ids(&["a", "b"])));
-    for (segment, why) in [("all wrong", "no member of a page"), ("nameless", "has no user")] {
+    for (segment, why) in [("all wrong", "no user of the answer"), ("nameless", "has no user")] {
         let refused = directory.members(segment, &SegmentPlace::Start, 10).await.expect_err(segment);
         assert_eq!(refused.kind(), StoreErrorKind::Corrupt, "{refused}");
         assert!(refused.to_string().contains(why) && !refused.to_string().contains("ann@"), "{refused}");

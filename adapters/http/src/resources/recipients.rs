@@ -4,7 +4,7 @@ use axum::extract::{self, Path, Query, rejection::QueryRejection};
 use claimstream_domain::{
     Invalid,
     notification::{
-        Attributes, DirectoryEntry, Recipient,
+        Attributes, DirectoryEntry, Recipient, SegmentPlace,
         consent::{PreferenceChange, Preferences, TimeZone},
     },
 };
@@ -60,6 +60,8 @@ struct RecipientPage {
     /// Where the next page begins; `null` if there is none.
     #[schema(required)]
     next: Option<String>,
+    /// The ids of users whose entries cannot be read.
+    unreadable: Vec<String>,
 }
 
 /// A user of the directory.
@@ -107,6 +109,8 @@ struct LookupBody {
 #[derive(Serialize, ToSchema)]
 struct FoundPage {
     recipients: Vec<RecipientBody>,
+    /// The ids of users whose entries cannot be read.
+    unreadable: Vec<String>,
 }
 
 /// A user, and the segments that it is in.
@@ -144,11 +148,10 @@ async fn list(
     page: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<RecipientPage>, Problem> {
     let PageQuery { after, limit: most } = query(page)?;
-    let most = limit(most.as_deref())?;
-    let found = state.ask(state.stores.people.directory()?.users.list(after, most)).await?;
-    let is_full = found.len() as u64 == u64::from(most);
-    let next = found.last().filter(|_| is_full).and_then(|last| last.user.clone());
-    Ok(Json(RecipientPage { recipients: found.into_iter().map(RecipientBody::of).collect(), next }))
+    let (most, from) = (limit(most.as_deref())?, SegmentPlace::from(after));
+    let page = state.ask(state.stores.people.directory()?.users.list(&from, most)).await?;
+    let recipients = page.members.into_iter().map(RecipientBody::of).collect();
+    Ok(Json(RecipientPage { recipients, unreadable: page.unreadable, next: page.next }))
 }
 
 /// Shows many users of the directory; those that it does not know are left out.
@@ -168,8 +171,8 @@ async fn lookup(
         return Err(Problem::invalid(Fault::at("/users", format!("it has at most {MOST} ids"))));
     }
     let found = state.ask(state.stores.people.directory()?.segments.users(&users)).await?;
-    let recipients = found.into_iter().flatten().map(RecipientBody::of).collect();
-    Ok(Json(FoundPage { recipients }))
+    let recipients = found.users.into_iter().flatten().map(RecipientBody::of).collect();
+    Ok(Json(FoundPage { recipients, unreadable: found.unreadable }))
 }
 
 /// Shows a user of the directory, and the segments that it is in.

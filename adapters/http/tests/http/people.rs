@@ -73,6 +73,7 @@ async fn a_user_is_put_shown_and_forgotten() {
     assert_eq!(api.get("/v1/recipients/v").await.problem(), "unknown-recipient");
     let listed = api.get("/v1/recipients?limit=1").await.body;
     assert_eq!((&listed["recipients"][0]["user"], &listed["next"]), (&json!("u"), &json!("u")));
+    assert_eq!(listed["unreadable"], json!(["w"]));
 
     let body =
         json!({"email": "ann@example.com", "time_zone": "Europe/Berlin", "attributes": {"name": "Ann"}});
@@ -101,6 +102,7 @@ async fn many_users_are_looked_up_at_once() {
     let (api, _) = api();
     let found = change(&api, "POST", "/v1/lookup", &json!({"users": ["u", "v"]})).await.body;
     assert_eq!(found["recipients"].as_array().unwrap().len(), 1);
+    assert_eq!(found["unreadable"], json!(["w"]));
     assert_eq!(found["recipients"][0]["email"], "ann@example.com");
     let many = json!({"users": vec!["u"; 501]});
     assert_eq!(change(&api, "POST", "/v1/lookup", &many).await.pointer(), "#/users");

@@ -15,7 +15,8 @@ use claimstream_http::{Directory, People};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
     notification::{
-        DirectoryRepository, EraseRecipient, Erased, RecipientDirectory, SegmentPage, Suppressions,
+        DirectoryRepository, EraseRecipient, Erased, FoundUsers, RecipientDirectory, SegmentPage,
+        Suppressions,
     },
 };
 use serde_json::json;
@@ -80,8 +81,9 @@ impl DirectoryRepository for Town {
         known(user, DirectoryEntry { user: ann(), segments: vec!["vip".into()] })
     }
 
-    async fn list(&self, after: Option<String>, _: u32) -> Result<Vec<Recipient>, StoreError> {
-        known(after.as_deref().unwrap_or("u"), ann()).map(Vec::from_iter)
+    async fn list(&self, from: &SegmentPlace, _: u32) -> Result<SegmentPage, StoreError> {
+        let members = known(from.key().unwrap_or("u"), ann())?.into_iter().collect();
+        Ok(SegmentPage { members, unreadable: vec!["w".into()], next: Some("u".into()) })
     }
 
     async fn remove(&self, _: &str) -> Result<bool, StoreError> {
@@ -91,8 +93,9 @@ impl DirectoryRepository for Town {
 
 #[async_trait]
 impl RecipientDirectory for Town {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        ids.iter().map(|id| known(id, ann())).collect()
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
+        let users: Result<Vec<_>, _> = ids.iter().map(|id| known(id, ann())).collect();
+        Ok(FoundUsers { unreadable: vec!["w".into()], ..users?.into() })
     }
 
     async fn members(

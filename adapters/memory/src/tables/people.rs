@@ -55,23 +55,25 @@ impl People {
     }
 
     /// Users after an id, by id.
-    pub(crate) fn page(&self, after: Option<&str>, limit: u32) -> Vec<Recipient> {
-        let page = self.users.range::<str, _>((behind(after), Bound::Unbounded));
-        page.take(limit as usize).map(|(_, user)| user.clone()).collect()
+    pub(crate) fn page(&self, from: &SegmentPlace, limit: u32) -> SegmentPage {
+        let ids = self.users.range::<str, _>((behind(from.key()), Bound::Unbounded));
+        self.page_of(ids.map(|(id, _)| id), limit)
     }
 
     /// A page of a segment; its key is the id of the last member.
     pub(crate) fn members(&self, segment: &str, from: &SegmentPlace, limit: u32) -> Option<SegmentPage> {
-        let from = (behind(from.key()), Bound::Unbounded);
-        let mut ids: Box<dyn Iterator<Item = &String>> = match self.segments.get(segment) {
-            Some(members) => Box::new(members.range::<str, _>(from)),
-            None if segment == ALL => Box::new(self.users.range::<str, _>(from).map(|(id, _)| id)),
-            None => return None,
-        };
+        let range = (behind(from.key()), Bound::Unbounded);
+        match self.segments.get(segment) {
+            Some(members) => Some(self.page_of(members.range::<str, _>(range), limit)),
+            None => (segment == ALL).then(|| self.page(from, limit)),
+        }
+    }
+
+    fn page_of<'a>(&self, mut ids: impl Iterator<Item = &'a String>, limit: u32) -> SegmentPage {
         let page: Vec<&String> = ids.by_ref().take(limit as usize).collect();
         let next = ids.next().and(page.last()).map(|last| (*last).clone());
         let members = page.into_iter().filter_map(|id| self.users.get(id)).cloned().collect();
-        Some(SegmentPage { members, next, ..SegmentPage::default() })
+        SegmentPage { members, next, ..SegmentPage::default() }
     }
 }
 

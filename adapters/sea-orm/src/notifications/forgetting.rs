@@ -27,7 +27,7 @@ impl Forgetting {
         let (db, sql) = (&self.db, &self.db.sql);
         let user = Recipient::user_of_key(recipient);
         let entry = match user {
-            Some(id) => self.people.users(&[id.to_owned()]).await?.into_iter().next().flatten(),
+            Some(id) => self.people.addresses(id).await?,
             None => None,
         };
         let addresses = spellings_of(recipient, entry.as_ref());

@@ -4,7 +4,10 @@ use claimstream_domain::{
     Invalid,
     notification::{DirectoryEntry, Recipient, SegmentPlace},
 };
-use claimstream_ports::{StoreError, notification::SegmentPage};
+use claimstream_ports::{
+    StoreError,
+    notification::{FoundUsers, SegmentPage},
+};
 use sea_orm::{ConnectionTrait, Statement, Value};
 
 use crate::database::{
@@ -21,8 +24,8 @@ const DIRECTORY: &str = "directory";
 /// The segment of all users, unless it is defined otherwise.
 const ALL: &str = "all";
 
-/// A user, or why its row cannot be read.
-type Entry = Result<Recipient, String>;
+/// A user, or those of its addresses that can be read, and why the rest cannot.
+type Entry = Result<Recipient, (Recipient, String)>;
 
 /// Users by their ids.
 type Found = Arc<HashMap<String, Entry>>;
@@ -45,14 +48,19 @@ impl People {
     }
 
     /// Users by their ids, in order.
-    pub(crate) async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    pub(crate) async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let found = self.found(ids).await?;
-        let user = |id: &String| match found.get(id) {
-            Some(Ok(user)) => Ok(Some(user.clone())),
-            Some(Err(why)) => Err(corrupt(DIRECTORY, why.clone())),
-            None => Ok(None),
-        };
-        ids.iter().map(user).collect()
+        let users = ids.iter().map(|id| found.get(id)?.as_ref().ok().cloned()).collect();
+        let unreadable = in_order(ids).into_iter().filter(|id| matches!(found.get(*id), Some(Err(_))));
+        let unreadable: Vec<String> = unreadable.map(str::to_owned).collect();
+        unreadable.iter().for_each(|id| warn_of(id));
+        Ok(FoundUsers { users, unreadable })
+    }
+
+    /// A user, or what of it can be read: those addresses are erased all the same.
+    pub(crate) async fn addresses(&self, id: &str) -> Result<Option<Recipient>, StoreError> {
+        let found = self.found(&[id.to_owned()]).await?;
+        Ok(found.get(id).map(|entry| entry.as_ref().unwrap_or_else(|(user, _)| user).clone()))
     }
 
     /// Calls that arrive while a statement is under way share the next one.
@@ -78,7 +86,7 @@ impl People {
         let found = self.read(self.db.sql.directory.members.bind(&args)).await?;
         if found.is_empty() && !self.knows(segment).await? {
             return match segment {
-                ALL => self.everybody(from, limit).await.map(Some),
+                ALL => self.page(from, limit).await.map(Some),
                 _ => Ok(None),
             };
         }
@@ -92,30 +100,24 @@ impl People {
         Ok(Some(SegmentPage { next, ..page }))
     }
 
-    async fn everybody(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError> {
-        let mut entries = self.entries(from.key(), limit.saturating_add(1)).await?;
+    /// A page of all users.
+    pub(crate) async fn page(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError> {
+        let args = self.db.args().with("after", from.key().unwrap_or_default());
+        // One more says whether a page follows.
+        let args = args.with("limit", i64::from(limit) + 1);
+        let found = self.read(self.db.sql.directory.page.bind(&args)).await?;
+        let mut entries = found.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
         let follows = entries.len() > limit as usize;
         entries.truncate(limit as usize);
         let next = entries.last().map(|(id, _)| id.clone()).filter(|_| follows);
         Ok(SegmentPage { next, ..page_of(entries) })
     }
 
-    /// Users after an id.
-    pub(crate) async fn page(&self, after: Option<&str>, limit: u32) -> Result<Vec<Recipient>, StoreError> {
-        let entries = self.entries(after, limit).await?;
-        entries.into_iter().map(|(_, user)| user.map_err(|why| corrupt(DIRECTORY, why))).collect()
-    }
-
-    async fn entries(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, Entry)>, StoreError> {
-        let args = self.db.args().with("after", after.unwrap_or_default()).with("limit", i64::from(limit));
-        let found = self.read(self.db.sql.directory.page.bind(&args)).await?;
-        found.iter().map(entry).collect()
-    }
-
     /// A user and its segments.
     pub(crate) async fn entry(&self, id: &str) -> Result<Option<DirectoryEntry>, StoreError> {
-        let found = self.users(&[id.to_owned()]).await?;
-        let Some(user) = found.into_iter().next().flatten() else { return Ok(None) };
+        let found = self.found(&[id.to_owned()]).await?;
+        let Some(user) = found.get(id).cloned() else { return Ok(None) };
+        let user = user.map_err(|(_, why)| corrupt(DIRECTORY, why))?;
         let args = self.db.args().with("user", id).with("limit", i64::from(DirectoryEntry::MOST_SEGMENTS));
         let segments = self.read(self.db.sql.directory.segments.bind(&args)).await?;
         let segments = segments.iter().map(|row| row.text("segment")).collect::<Result<_, _>>()?;
@@ -256,8 +258,23 @@ async fn read_users(db: &Database, ids: Vec<String>) -> Result<Found, StoreError
 
 /// The id of a row and its user.
 fn entry(row: &Row) -> Result<(String, Entry), StoreError> {
+    let id = row.text("user_id")?;
     let user = UserRow::read(row).and_then(UserRow::user);
-    Ok((row.text("user_id")?, user.map_err(|e| e.get_ref().to_string())))
+    let user = user.map_err(|e| (addresses_of(row, &id), e.get_ref().to_string()));
+    Ok((id, user))
+}
+
+/// The addresses of a row that can be read.
+fn addresses_of(row: &Row, id: &str) -> Recipient {
+    let text = |column| row.maybe_text(column).ok().flatten();
+    Recipient {
+        email: text("email"),
+        phone: text("phone"),
+        device_token: text("device_token"),
+        webhook: text("webhook"),
+        chat: text("chat"),
+        ..Recipient::user(id)
+    }
 }
 
 fn page_of(entries: impl IntoIterator<Item = (String, Entry)>) -> SegmentPage {
@@ -266,12 +283,16 @@ fn page_of(entries: impl IntoIterator<Item = (String, Entry)>) -> SegmentPage {
         match user {
             Ok(user) => page.members.push(user),
             Err(_) => {
-                tracing::warn!(user = id, "directory.member.unreadable");
+                warn_of(&id);
                 page.unreadable.push(id);
             }
         }
     }
     page
+}
+
+fn warn_of(unreadable: &str) {
+    tracing::warn!(user = unreadable, "directory.user.unreadable");
 }
 
 /// Ids in the order in which rows are locked, each once.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use claimstream_domain::notification::{DirectoryEntry, Recipient, SegmentPlace};
 use claimstream_ports::{
     StoreError,
-    notification::{DirectoryRepository, RecipientDirectory, SegmentPage},
+    notification::{DirectoryRepository, FoundUsers, RecipientDirectory, SegmentPage},
 };
 
 use crate::{notifications::people::People, outbox::handle::SeaOrmOutbox};
@@ -24,7 +24,7 @@ impl SeaOrmOutbox {
 
 #[async_trait]
 impl RecipientDirectory for SeaOrmOutbox {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let ids = ids.to_vec();
         self.on_people(|people| async move { people.users(&ids).await }).await
     }
@@ -62,8 +62,9 @@ impl DirectoryRepository for SeaOrmOutbox {
         self.on_people(|people| async move { people.entry(&user).await }).await
     }
 
-    async fn list(&self, after: Option<String>, limit: u32) -> Result<Vec<Recipient>, StoreError> {
-        self.on_people(move |people| async move { people.page(after.as_deref(), limit).await }).await
+    async fn list(&self, from: &SegmentPlace, limit: u32) -> Result<SegmentPage, StoreError> {
+        let from = from.clone();
+        self.on_people(move |people| async move { people.page(&from, limit).await }).await
     }
 
     async fn remove(&self, user: &str) -> Result<bool, StoreError> {

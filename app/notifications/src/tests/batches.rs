@@ -212,7 +212,7 @@ pub(super) fn reading(times: usize) -> MockRequestRepository {
 fn fan_out(requests: MockRequestRepository) -> RequestHandler {
     let mut directory = MockRecipientDirectory::new();
     let known = |id: &String| (id == "a" || id == "b").then(|| reachable(id));
-    directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
+    directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect::<Vec<_>>().into()));
     fan_out_to(requests, directory)
 }
 
@@ -308,7 +308,7 @@ fn a_lapsed_record_that_cannot_be_settled_costs_only_its_own_request() {
         Ok(steps.iter().map(noted).collect())
     });
     let mut directory = MockRecipientDirectory::new();
-    directory.expect_users().returning(|ids| Ok(vec![None; ids.len()]));
+    directory.expect_users().returning(|ids| Ok(vec![None; ids.len()].into()));
     let mut messages = MockMessageRepository::new();
     let of_second = message_id(Uuid::from_u128(2), Channel::Email, &Recipient::user("b").key);
     messages.expect_conclude().returning(move |outcomes| {

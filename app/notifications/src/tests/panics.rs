@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use claimstream_domain::{
     Verdict,
-    notification::{DeliveryStatus, NotificationMessage, Recipient, SegmentPlace},
+    notification::{DeliveryStatus, NotificationMessage, SegmentPlace},
 };
 use claimstream_ports::{
     StoreError,
     notification::{
-        ChannelProvider, Delivered, DeliveryError, MessageOutcome, RecipientDirectory, SegmentPage,
+        ChannelProvider, Delivered, DeliveryError, FoundUsers, MessageOutcome, RecipientDirectory,
+        SegmentPage,
     },
 };
 use uuid::Uuid;
@@ -65,9 +66,9 @@ struct Broken;
 
 #[async_trait]
 impl RecipientDirectory for Broken {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         assert_ne!(ids, ["b"], "not this one");
-        Ok(vec![Some(reachable("a")); ids.len()])
+        Ok(vec![Some(reachable("a")); ids.len()].into())
     }
 
     async fn members(&self, _: &str, _: &SegmentPlace, _: u32) -> Result<Option<SegmentPage>, StoreError> {

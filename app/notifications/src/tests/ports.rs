@@ -37,7 +37,7 @@ impl Ports {
             .returning(move |_| Ok(vec![Some(RequestRead { request: request.clone(), status })]));
         let mut directory = MockRecipientDirectory::new();
         let known = |id: &String| (id == "a" || id == "b").then(|| reachable(id));
-        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect()));
+        directory.expect_users().returning(move |ids| Ok(ids.iter().map(known).collect::<Vec<_>>().into()));
         directory
             .expect_members()
             .returning(|segment, _, _| Ok((segment == "empty").then(SegmentPage::default)));

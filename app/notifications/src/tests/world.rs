@@ -10,16 +10,16 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Claimed, MessageId, NewMessage, RetryPolicy, Verdict,
     notification::{
-        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-        RequestStatus, SegmentPlace, TemplateVersion, request_message,
+        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, RequestStatus,
+        SegmentPlace, TemplateVersion, request_message,
     },
 };
 use claimstream_ports::{
     StoreError,
     notification::{
-        Cancelled, ChannelProvider, Delivered, DeliveryError, DeliveryState, FanOutStep, MessageOutcome,
-        MessageRepository, MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage,
-        StepNoted, TemplateSource, restoring,
+        Cancelled, ChannelProvider, Delivered, DeliveryError, DeliveryState, FanOutStep, FoundUsers,
+        MessageOutcome, MessageRepository, MissingRecord, RecipientDirectory, RequestRead, RequestRepository,
+        SegmentPage, StepNoted, TemplateSource, restoring,
     },
 };
 use uuid::Uuid;
@@ -268,8 +268,8 @@ impl MessageRepository for World {
 
 #[async_trait]
 impl RecipientDirectory for World {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        Ok(vec![None; ids.len()])
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
+        Ok(vec![None; ids.len()].into())
     }
 
     async fn members(

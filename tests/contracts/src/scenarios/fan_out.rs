@@ -13,7 +13,7 @@ use claimstream_memory::MemoryTemplates;
 use claimstream_notifications::{MESSAGE_QUEUE, RequestConfig, RequestHandler};
 use claimstream_ports::{
     Handler, StoreError,
-    notification::{RecipientDirectory, SegmentPage},
+    notification::{FoundUsers, RecipientDirectory, SegmentPage},
 };
 use uuid::Uuid;
 
@@ -153,8 +153,8 @@ struct Crowd;
 
 #[async_trait]
 impl RecipientDirectory for Crowd {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
-        Ok(vec![None; ids.len()])
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
+        Ok(vec![None; ids.len()].into())
     }
 
     async fn members(

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use claimstream_domain::{
     Jitter, QueueName, RetryPolicy, Settled, decide,
     notification::{
-        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
+        Channel, DeliveryStatus, NotificationMessage, NotificationRecord, NotificationRequest,
         RecipientReference, RequestStatus, SegmentPlace,
     },
 };
@@ -24,7 +24,7 @@ use claimstream_notifications::{
 };
 use claimstream_ports::{
     Handler, StoreError, StoreErrorKind,
-    notification::{ChannelProvider, Delivered, DeliveryError, RecipientDirectory, SegmentPage},
+    notification::{ChannelProvider, Delivered, DeliveryError, FoundUsers, RecipientDirectory, SegmentPage},
 };
 use uuid::Uuid;
 
@@ -125,7 +125,7 @@ struct NoDirectory(Arc<AtomicU32>);
 
 #[async_trait]
 impl RecipientDirectory for NoDirectory {
-    async fn users(&self, _: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, _: &[String]) -> Result<FoundUsers, StoreError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Err(StoreError::new(StoreErrorKind::Unavailable, "users", "no directory today"))
     }

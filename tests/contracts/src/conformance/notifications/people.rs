@@ -218,9 +218,13 @@ pub async fn users_are_listed_by_id_from_one_on(fixture: NotificationFixture) {
     let id = ids(&fixture);
     let all: Vec<Recipient> = (0..5).map(|n| member(&id(n))).collect();
     put(&fixture.store, &all, None).await;
-    let list = |after: String, limit| fixture.rival.people.list(Some(after), limit);
-    assert_eq!(list(id(1), 2).await.expect("a page"), all[2..4]);
-    let first = fixture.rival.people.list(None, 3).await.expect("a page");
+    let list = |from: SegmentPlace, limit| {
+        let people = &fixture.rival.people;
+        async move { people.list(&from, limit).await.expect("a page") }
+    };
+    let page = list(SegmentPlace::After(id(1)), 2).await;
+    assert_eq!((page.members.as_slice(), page.next), (&all[2..4], Some(id(3))));
+    let first = list(SegmentPlace::Start, 3).await.members;
     assert!(first.len() == 3 && first.is_sorted_by_key(|user| user.user.clone()));
 }
 
@@ -240,7 +244,9 @@ async fn put(ports: &NotificationPorts, users: &[Recipient], segment: Option<&st
 
 async fn users(ports: &NotificationPorts, ids: &[&str]) -> Vec<Option<Recipient>> {
     let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-    ports.directory.users(&ids).await.expect("users")
+    let found = ports.directory.users(&ids).await.expect("users");
+    assert!(found.unreadable.is_empty());
+    found.users
 }
 
 async fn members(

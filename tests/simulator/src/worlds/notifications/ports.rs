@@ -1,13 +1,14 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use claimstream_domain::notification::{DeliveryStatus, Recipient, SegmentPlace};
+use claimstream_domain::notification::{DeliveryStatus, SegmentPlace};
 use claimstream_memory::MemoryDirectory;
 use claimstream_ports::{
     StoreError,
     notification::{
-        AttemptLog, Cancelled, DeliveryAttempt, DeliveryState, FanOutStep, MessageOutcome, MessageRepository,
-        MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage, StepNoted,
+        AttemptLog, Cancelled, DeliveryAttempt, DeliveryState, FanOutStep, FoundUsers, MessageOutcome,
+        MessageRepository, MissingRecord, RecipientDirectory, RequestRead, RequestRepository, SegmentPage,
+        StepNoted,
     },
 };
 use uuid::Uuid;
@@ -126,7 +127,7 @@ impl FaultyDirectory {
 
 #[async_trait]
 impl RecipientDirectory for FaultyDirectory {
-    async fn users(&self, ids: &[String]) -> Result<Vec<Option<Recipient>>, StoreError> {
+    async fn users(&self, ids: &[String]) -> Result<FoundUsers, StoreError> {
         let (directory, ids) = (Arc::clone(&self.directory), ids.to_vec());
         call(&self.sim, "users", async move { directory.users(&ids).await }).await
     }
