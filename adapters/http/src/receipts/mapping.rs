@@ -34,7 +34,7 @@ pub(crate) struct Mapped {
     pub(crate) receipts: Vec<DeliveryReceipt>,
     /// Events of kinds that no rule names.
     pub(crate) ignored: u64,
-    /// Events that name no message.
+    /// Events that name no message, and one for a body without the list of events.
     pub(crate) faulty: u64,
 }
 
@@ -72,9 +72,9 @@ impl ReceiptMapping {
             true => form(body),
             false => serde_json::from_slice(body).map_err(|e| format!("the body is no JSON: {e}"))?,
         };
-        let events = match &self.events {
-            Some(pointer) => body.pointer(pointer).unwrap_or(&Value::Null),
-            None => &body,
+        let events = self.events.as_deref().map_or(Some(&body), |pointer| body.pointer(pointer));
+        let Some(events) = events else {
+            return Ok(Mapped { faulty: 1, ..Mapped::default() });
         };
         let events = match events {
             Value::Array(events) => events.as_slice(),
@@ -191,11 +191,26 @@ mod tests {
             assert_eq!((mapped.receipts.len(), mapped.ignored, mapped.faulty), (2, 2, 1), "{mapped:?}");
             assert_eq!(mapped.receipts[1].kind, ReceiptKind::SoftBounced);
         }
-        assert_eq!(read(&wrapped, "{}").receipts.len(), 0);
         let provider = ProviderName::new("mail").unwrap();
         assert!(mapping().read(&provider, false, b"{").unwrap_err().contains("no JSON"));
         let many = serde_json::to_vec(&vec![0; 20_001]).unwrap();
         assert!(mapping().read(&provider, false, &many).unwrap_err().contains("20001 events"));
+    }
+
+    /// Guard: a body without the list of events is no body without events | src/receipts/mapping.rs `read`: a list that is
+    /// missing counts as an empty one
+    #[test]
+    fn a_body_without_the_list_is_faulty() {
+        let wrapped = ReceiptMapping { events: Some("/data/all".into()), ..mapping() };
+        for (body, faulty) in [
+            ("{}", 1),
+            (r#"{"data": {"event": "delivered", "sid": "1"}}"#, 1),
+            (r#"{"data": {"all": []}}"#, 0),
+            (r#"{"data": {"all": null}}"#, 0),
+        ] {
+            let mapped = read(&wrapped, body);
+            assert_eq!((mapped.receipts.len(), mapped.ignored, mapped.faulty), (0, 0, faulty), "{body}");
+        }
     }
 
     #[test]

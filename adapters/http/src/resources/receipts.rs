@@ -42,7 +42,7 @@ struct ReceiptsTaken {
     unknown: u64,
     /// Of kinds that the settings do not name.
     ignored: u64,
-    /// Without anything that leads to a message.
+    /// Without anything that leads to a message, and one for a body without the list of receipts.
     faulty: u64,
 }
 
@@ -85,7 +85,8 @@ async fn take(
         tracing::info!(%provider, ignored, "receipts are of kinds that receipts_kinds does not name");
     }
     if faulty > 0 {
-        tracing::warn!(%provider, faulty, "receipts name no message; check receipts_reference and receipts_message");
+        let check = "receipts_events, receipts_reference and receipts_message";
+        tracing::warn!(%provider, faulty, check, "receipts name no message, or the body has no list of them");
     }
     let mut answer = ReceiptsTaken { ignored, faulty, ..ReceiptsTaken::default() };
     for some in receipts.chunks(AT_ONCE) {
