@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{
     Endpoint, Secret,
-    http::{HttpAnswer, HttpClient, Unread, root},
+    http::{HttpAnswer, HttpClient, Unread, is_problem, root},
     timeouts,
 };
 
@@ -85,12 +85,6 @@ struct Members {
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Person(Recipient);
-
-#[derive(Deserialize)]
-struct ProblemType {
-    #[serde(rename = "type")]
-    kind: String,
-}
 
 impl HttpDirectory {
     /// How many users one call asks for, and how many members one page has.
@@ -276,9 +270,9 @@ impl RecipientDirectory for HttpDirectory {
             }
             StatusCode::NOT_FOUND => {
                 let body = self.bytes(answer).await?;
-                match serde_json::from_slice::<ProblemType>(&body) {
-                    Ok(problem) if problem.kind == Self::UNKNOWN_SEGMENT => Ok(None),
-                    _ => Err(self.refused(StatusCode::NOT_FOUND)),
+                match is_problem(&body, Self::UNKNOWN_SEGMENT) {
+                    true => Ok(None),
+                    false => Err(self.refused(StatusCode::NOT_FOUND)),
                 }
             }
             status => Err(self.refused(status)),

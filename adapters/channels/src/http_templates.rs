@@ -10,7 +10,7 @@ use reqwest::StatusCode;
 
 use crate::{
     Endpoint, Secret,
-    http::{HttpAnswer, HttpClient, Unread, root},
+    http::{HttpAnswer, HttpClient, Unread, is_problem, root},
     timeouts,
 };
 
@@ -42,7 +42,8 @@ impl HttpTemplatesConfig {
 /// Templates of a server.
 ///
 /// `GET URL/ID/versions/latest` answers the version that is sent, and `GET URL/ID/versions/NUMBER` a certain one: a JSON object with
-/// `id`, `number`, `template` and `partials`, as `claimstream serve` answers it. 404 says that there is none. A server without versions
+/// `id`, `number`, `template` and `partials`, as `claimstream serve` answers it. 404 with the problem type
+/// `urn:claimstream:problem:unknown-template` says that there is none; any other 404 is a URL that leads elsewhere. A server without versions
 /// gives the number 0. Put a cache before it: it asks anew each time.
 pub struct HttpTemplates {
     client: HttpClient,
@@ -52,6 +53,7 @@ pub struct HttpTemplates {
 impl HttpTemplates {
     /// The longest answer that is read, in bytes.
     pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+    const UNKNOWN_TEMPLATE: &str = "urn:claimstream:problem:unknown-template";
 
     /// A source with connections of its own; refuses timeouts of nothing and a URL that this build cannot speak to.
     pub fn new(config: HttpTemplatesConfig) -> Result<Self, Invalid> {
@@ -92,31 +94,54 @@ impl HttpTemplates {
             answer.map_err(|e| StoreError::new(StoreErrorKind::Unavailable, TEMPLATES, e.to_string()))?;
         match answer.response.status() {
             StatusCode::OK => self.read(id, answer).await.map(Some),
-            StatusCode::NOT_FOUND => Ok(None),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                let why = "the server refuses the token; set one with the scope read";
-                Err(self.failed(StoreErrorKind::Misconfigured, why))
+            StatusCode::NOT_FOUND => {
+                let body = self.bytes(id, answer).await?;
+                match is_problem(&body, Self::UNKNOWN_TEMPLATE) {
+                    true => Ok(None),
+                    false => Err(self.refused(StatusCode::NOT_FOUND)),
+                }
             }
-            status => {
-                Err(self.failed(StoreErrorKind::Unavailable, &format!("it answers HTTP {}", status.as_u16())))
-            }
+            status => Err(self.refused(status)),
         }
     }
 
     async fn read(&self, id: &str, answer: HttpAnswer) -> Result<Arc<TemplateVersion>, StoreError> {
-        let body = answer.read(Self::MAX_BYTES).await.map_err(|unread| match unread {
-            Unread::Broke(why) => self.failed(StoreErrorKind::Unavailable, &why),
-            Unread::TooLong => {
-                let why = format!("the template {id:?} has more than {} bytes", Self::MAX_BYTES);
-                self.failed(StoreErrorKind::Corrupt, &why)
-            }
-        })?;
+        let body = self.bytes(id, answer).await?;
         let version: TemplateVersion = serde_json::from_slice(&body)
             .map_err(|e| self.failed(StoreErrorKind::Corrupt, &format!("the template {id:?}: {e}")))?;
         match version.id == id {
             true => Ok(Arc::new(version)),
             false => Err(self
                 .failed(StoreErrorKind::Corrupt, &format!("asked for {id:?}, it answers {:?}", version.id))),
+        }
+    }
+
+    async fn bytes(&self, id: &str, answer: HttpAnswer) -> Result<Vec<u8>, StoreError> {
+        answer.read(Self::MAX_BYTES).await.map_err(|unread| match unread {
+            Unread::Broke(why) => self.failed(StoreErrorKind::Unavailable, &why),
+            Unread::TooLong => {
+                let why = format!("the template {id:?} has more than {} bytes", Self::MAX_BYTES);
+                self.failed(StoreErrorKind::Corrupt, &why)
+            }
+        })
+    }
+
+    fn refused(&self, status: StatusCode) -> StoreError {
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let why = "the server refuses the token; set one with the scope read in templates.token";
+                self.failed(StoreErrorKind::Misconfigured, why)
+            }
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::CONFLICT => {
+                let why = format!(
+                    "it answers HTTP {}: there are no templates here; templates.url is what its paths begin with, such as https://host/v1/templates",
+                    status.as_u16()
+                );
+                self.failed(StoreErrorKind::Misconfigured, &why)
+            }
+            status => {
+                self.failed(StoreErrorKind::Unavailable, &format!("it answers HTTP {}", status.as_u16()))
+            }
         }
     }
 

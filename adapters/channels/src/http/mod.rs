@@ -5,6 +5,8 @@ mod client;
 #[cfg(feature = "webhook")]
 mod judged_answer;
 mod limited_resolver;
+#[cfg(feature = "webhook")]
+mod problem;
 mod retry_after;
 mod root;
 
@@ -14,4 +16,6 @@ pub(crate) use client::{HttpClient, failure};
 pub(crate) use judged_answer::JudgedAnswer;
 #[cfg(feature = "gateway")]
 pub(crate) use judged_answer::text_at;
+#[cfg(feature = "webhook")]
+pub(crate) use problem::is_problem;
 pub(crate) use root::root;

@@ -56,7 +56,11 @@ async fn server() -> Server {
                     "locked" => (401, String::new()),
                     "long" => (200, " ".repeat(HttpTemplates::MAX_BYTES + 1)),
                     "odd" => (200, "{}".to_owned()),
-                    "unknown" => (404, String::new()),
+                    "unknown" => (404, r#"{"type":"urn:claimstream:problem:unknown-template"}"#.to_owned()),
+                    "elsewhere" => (404, "<html>Not Found</html>".to_owned()),
+                    "silent" => (404, String::new()),
+                    "people" => (404, r#"{"type":"urn:claimstream:problem:unknown-recipient"}"#.to_owned()),
+                    "in-a-file" => (409, String::new()),
                     "other" => (200, version("t", 3)),
                     id => (200, version(id, if path.ends_with("latest") { 3 } else { 2 })),
                 };
@@ -133,4 +137,20 @@ async fn an_answer_that_cannot_be_used_is_an_error_that_names_the_server_and_no_
         );
     }
     assert!(!format!("{source:?}").contains("hunter2"));
+}
+
+/// Guard: a URL that leads elsewhere skips nobody | src/http_templates.rs `get`: any 404 says that there is no such template
+#[tokio::test]
+async fn a_404_of_something_else_is_no_missing_template() {
+    let server = server().await;
+    let source = templates(&server);
+    for id in ["elsewhere", "silent", "people", "in-a-file"] {
+        for answer in [source.published(id).await, source.version(id, 2).await] {
+            let error = answer.expect_err(id);
+            let text = error.to_string();
+            assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{id}: {text}");
+            assert!(text.contains("templates.url is what its paths begin with"), "{id}: {text}");
+        }
+    }
+    assert_eq!(source.version("unknown", 2).await.expect("an answer"), None);
 }
