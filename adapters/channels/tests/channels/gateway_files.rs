@@ -111,3 +111,15 @@ async fn a_mail_by_a_gateway_can_carry_the_link_that_opts_out() {
     assert!(sent[0].get("list").is_none(), "{sent:?}");
     assert_eq!(sent[1]["list"], "<https://shop.example/u/abc?d=1&e=2>");
 }
+
+/// In the shape of FCM, whose 404 may say that a token is not registered any more.
+#[tokio::test]
+async fn a_404_that_says_no_more_is_a_wrong_path() {
+    const ROWS: &str = "404 ~unregistered = bounced";
+    let unregistered = r#"{"error": {"details": [{"errorCode": "UNREGISTERED"}]}}"#;
+    let gone = sent(Reply::Refusal(404, unregistered), ROWS, "/code").await.unwrap_err();
+    assert_eq!((gone.answer(), gone.suppresses()), (Answer::REFUSED, Some(Suppression::Bounced)));
+    let nowhere = sent(Reply::Refusal(404, "<html>Not Found</html>"), ROWS, "/code").await.unwrap_err();
+    assert_eq!((nowhere.answer(), nowhere.suppresses()), (Answer::NO_SESSION, None));
+    assert!(nowhere.speaks_against_provider(), "{nowhere:?}");
+}

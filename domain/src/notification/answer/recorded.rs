@@ -55,18 +55,21 @@ impl Answer {
         Self { class, acceptance }
     }
 
-    /// What the status of an HTTP answer means where no [`AnswerTable`](super::AnswerTable) says more (RFC 9110, section 15; RFC 6585).
+    /// What the status of an HTTP answer means where no [`AnswerTable`](super::AnswerTable) says more (RFC 9110, section 15; RFC 6585), as
+    /// [`AnswerTable::gateway`](super::AnswerTable::gateway) judges it.
     ///
     /// | status | class | acceptance |
     /// |---|---|---|
     /// | 2xx | delivered | accepted |
+    /// | 3xx, 401, 402, 403, 404, 405, 407: what is refused is how we ask | provider down | not accepted |
     /// | 408, 425, 503 | transient | not accepted |
     /// | 429 | throttled | not accepted |
     /// | other 5xx: the server, or one behind it, broke off | transient | unknown |
-    /// | all others, redirects among them | permanent | not accepted |
+    /// | all others | permanent | not accepted |
     pub const fn of_http_status(status: u16) -> Self {
         match status {
             200..=299 => Self::DELIVERED,
+            300..=399 | 401..=405 | 407 => Self::NO_SESSION,
             408 | 425 | 503 => Self::LATER,
             429 => Self::THROTTLED,
             500..=599 => Self::LOST,
@@ -153,9 +156,10 @@ mod tests {
         for (status, expected) in [
             (200, Answer::DELIVERED),
             (204, Answer::DELIVERED),
-            (302, Answer::REFUSED),
+            (302, Answer::NO_SESSION),
             (400, Answer::REFUSED),
-            (404, Answer::REFUSED),
+            (404, Answer::NO_SESSION),
+            (410, Answer::REFUSED),
             (408, Answer::LATER),
             (429, Answer::THROTTLED),
             (500, Answer::LOST),

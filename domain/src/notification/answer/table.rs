@@ -150,6 +150,7 @@ mod tests {
         }
     }
 
+    /// Guard: a gateway's plain 404 is a wrong path of ours | src/notification/answer/gateway.txt: no 404
     #[test]
     fn statuses_are_judged_by_whose_server_it_is() {
         use Judgement as J;
@@ -160,7 +161,8 @@ mod tests {
             (400, J::MessageRefused, J::RecipientDeferred, J::RecipientDeferred),
             (401, J::ConfigurationRefused, J::ConfigurationRefused, J::RecipientDeferred),
             (402, J::ConfigurationRefused, J::ConfigurationRefused, J::RecipientDeferred),
-            (404, J::MessageRefused, J::ConfigurationRefused, J::RecipientDeferred),
+            (404, J::ConfigurationRefused, J::ConfigurationRefused, J::RecipientDeferred),
+            (407, J::ConfigurationRefused, J::ConfigurationRefused, J::RecipientDeferred),
             (405, J::ConfigurationRefused, J::ConfigurationRefused, J::RecipientDeferred),
             (408, J::ServiceFailed, J::ServiceFailed, J::ServiceFailed),
             (410, J::MessageRefused, J::MessageRefused, bounced),
@@ -261,6 +263,8 @@ mod tests {
                 prop_assert!(table.judge(&answer).is_some());
                 prop_assert!(!table.reads_body(status));
             }
+            let gateway = AnswerTable::gateway().judge(&answer).map(Judgement::answer);
+            prop_assert_eq!(gateway, Some(crate::notification::Answer::of_http_status(status)));
             // Standard Webhooks: only 410 ends a message.
             let ends = AnswerTable::own_webhook().judge(&answer).map(Judgement::answer)
                 == Some(crate::notification::Answer::REFUSED);
