@@ -47,8 +47,8 @@ impl Attachments {
     /// | what happened | outcome |
     /// |---|---|
     /// | 200, and no more bytes than allowed | the file |
-    /// | too many bytes; an address that may not be called; 3xx, most 4xx | permanent |
-    /// | no connection, no answer in time, 408, 425, 429, 5xx | not ready: tried again, no earlier than `Retry-After` says |
+    /// | too many bytes; an address that may not be called; 410, another 2xx | permanent |
+    /// | no connection, no answer in time, any other status, redirects among them | not ready: tried again, no earlier than `Retry-After` says |
     pub(crate) async fn fetch(&self, attachments: &[Attachment]) -> Result<Vec<Arc<File>>, DeliveryError> {
         let deadline = Deadline::after(self.config.timeout, &self.client.timer);
         let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
@@ -145,18 +145,15 @@ fn header(response: &Response, name: HeaderName) -> Option<String> {
     Some(response.headers().get(name)?.to_str().ok()?.trim().to_ascii_lowercase())
 }
 
-/// What a status says of a file: a server that fails may recover, and one that refuses does not.
+/// What a status says of a file: a server may be away for a deployment, and only one that says that the file is gone, or sends something
+/// else, ends the message.
 fn refused(from: &str, response: &Response, status: StatusCode) -> DeliveryError {
-    match status.as_u16() {
-        300..=399 => {
-            let why = format!("HTTP {} from {from}; redirects are not followed", status.as_u16());
-            DeliveryError::permanent(why)
-        }
-        code => match Answer::of_http_status(code) {
-            // It came, and is not the file.
-            Answer::DELIVERED => DeliveryError::permanent(format!("HTTP {code} from {from}, not 200")),
-            answer => failure(&from, response, answer),
-        },
+    let code = status.as_u16();
+    match code {
+        200..=299 => DeliveryError::permanent(format!("HTTP {code} from {from}, not 200")),
+        300..=399 => not_ready(format!("HTTP {code} from {from}; redirects are not followed"), None),
+        410 => failure(&from, response, Answer::REFUSED),
+        _ => failure(&from, response, Answer::LATER),
     }
 }
 

@@ -197,6 +197,11 @@ fn what_fails_for_now_comes_again_after_the_providers_own_delay() {
 fn the_eleventh_failure_is_noted_as_failed_and_buried() {
     let verdict = handle(noting(pending(), failed_for("HTTP 503")), busy(None), 11);
     assert_eq!(verdict, Verdict::bury("HTTP 503"));
+    let not_ready =
+        |reason: &str| provider(Err(DeliveryError::NotReady { reason: reason.into(), retry_after: None }));
+    let reason = "the attachment \"a.pdf\": HTTP 404";
+    let verdict = handle(noting(pending(), failed_for(reason)), not_ready(reason), 11);
+    assert_eq!(verdict, Verdict::bury(reason), "also if the provider was never asked");
 }
 
 #[test]
