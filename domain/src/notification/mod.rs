@@ -25,6 +25,7 @@ mod recipient_attributes;
 mod request;
 mod segment_place;
 mod sender;
+mod shown;
 mod signed_text;
 mod status;
 mod submitted;

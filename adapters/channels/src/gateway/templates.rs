@@ -112,14 +112,14 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
     Ok(())
 }
 
-/// What templates see of a message: its fields, and those of its content beside them, each of them there. The address is spelled as a provider
-/// takes it.
+/// What templates see of a message as it is shown: its fields, and those of its content beside them, each of them there. The address is
+/// spelled as a provider takes it.
 fn seen(message: &NotificationMessage) -> serde_json::Value {
     let mut seen = serde_json::json!({
         "title": null, "body": null, "html": null, "redirect_url": null, "image_url": null, "attachments": [],
         "unsubscribe_url": null,
     });
-    let whole = serde_json::to_value(message).unwrap_or_default();
+    let whole = serde_json::to_value(&*message.shown()).unwrap_or_default();
     if let (Some(seen), serde_json::Value::Object(mut fields)) = (seen.as_object_mut(), whole) {
         if let Some(serde_json::Value::Object(content)) = fields.remove("content") {
             seen.extend(content);

@@ -21,7 +21,8 @@ pub(crate) use self::poster::{Poster, refuse};
 
 /// Posts each message as JSON, to the recipient's own URL or to one gateway.
 ///
-/// The body is `{id, request_id, channel, recipient, address, content}`, and the header `Idempotency-Key` is the message's id.
+/// The body is `{id, request_id, channel, recipient, address, content}` of the message [as it is shown](NotificationMessage::shown), and
+/// the header `Idempotency-Key` is the message's id.
 /// The other headers are those of [Standard Webhooks](https://www.standardwebhooks.com/): `webhook-id`, the message's id;
 /// `webhook-timestamp`, the Unix time in seconds of this attempt; and, where there is a secret, `webhook-signature: v1,<base64>`,
 /// the HMAC-SHA256 of `<id>.<timestamp>.<body>`. A secret that begins with `whsec_` is the key in base64; any other is the key
@@ -78,7 +79,7 @@ impl WebhookChannel {
 impl ChannelProvider for WebhookChannel {
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
         let to = self.endpoint(message)?;
-        let body = serde_json::to_vec(message).map_err(|e| refuse(&e))?;
+        let body = serde_json::to_vec(&*message.shown()).map_err(|e| refuse(&e))?;
         self.poster.deliver(&to, &message.id.to_string(), message.traceparent.as_deref(), body).await
     }
 }

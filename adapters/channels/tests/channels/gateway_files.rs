@@ -123,3 +123,16 @@ async fn a_404_that_says_no_more_is_a_wrong_path() {
     assert_eq!((nowhere.answer(), nowhere.suppresses()), (Answer::NO_SESSION, None));
     assert!(nowhere.speaks_against_provider(), "{nowhere:?}");
 }
+
+/// Guard: a gateway's template sees none of a recipient's other addresses | src/gateway/templates.rs `seen`: the message itself
+#[tokio::test]
+async fn somebody_given_by_several_addresses_is_named_to_a_gateway_by_that_one() {
+    let server = WebServer::start([]).await;
+    let config = GatewayConfig::post_json(&server.url("/mail"), r#"{"to": {{ recipient }}}"#);
+    let gateway = GatewayChannel::new(GatewayConfig { environment_proxies: false, ..config }).unwrap();
+    let recipient = "direct:Ann@example.com|+491701234567|||https://chat.example/s3cret".to_owned();
+    let mail = message(Channel::Email, "Ann@example.com");
+    gateway.deliver(&NotificationMessage { recipient, ..mail }).await.unwrap();
+    let sent: serde_json::Value = serde_json::from_slice(&server.received()[0].body).unwrap();
+    assert_eq!(sent["to"], "email:ann@example.com");
+}

@@ -167,6 +167,27 @@ async fn a_gateway_gets_every_message_whatever_its_address() {
     assert!(received.iter().all(|r| r.header("x-claimstream-signature").is_none()));
 }
 
+/// Guard: a webhook's host is shown none of a recipient's other addresses | src/webhook/mod.rs `deliver`: the message
+/// itself is written
+#[tokio::test]
+async fn somebody_given_by_several_addresses_is_named_to_a_webhook_by_that_one() {
+    let server = WebServer::start([]).await;
+    let url = server.url("/hook");
+    let mut to_ann = message(Channel::Webhook, &url);
+    to_ann.recipient =
+        format!("direct:ann@example.com|+491701234567|t0ken|{url}|https://chat.example/s3cret");
+    let channel = WebhookChannel::new(config()).unwrap();
+    channel.deliver(&to_ann).await.unwrap();
+    channel.deliver(&message(Channel::Webhook, &url)).await.unwrap();
+    let received = server.received();
+    let shown = |at: usize| serde_json::from_slice::<Value>(&received[at].body).unwrap()["recipient"].clone();
+    assert_eq!((shown(0), shown(1)), (format!("webhook:{url}").into(), "user:ann".into()));
+    let body = String::from_utf8_lossy(&received[0].body);
+    for other in ["ann@example.com", "+491701234567", "t0ken", "s3cret"] {
+        assert!(!body.contains(other), "{body}");
+    }
+}
+
 #[tokio::test]
 async fn a_message_that_comes_again_bears_the_same_key() {
     let server = WebServer::start([Reply::Status(503, &[])]).await;
