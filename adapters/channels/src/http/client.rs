@@ -1,10 +1,4 @@
-use std::{
-    error::Error,
-    fmt,
-    net::IpAddr,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{error::Error, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use claimstream_domain::{
     Invalid,
@@ -12,9 +6,9 @@ use claimstream_domain::{
 };
 use claimstream_ports::{Deadline, Timer, notification::DeliveryError};
 use claimstream_tokio::TokioTimer;
-use reqwest::{Client, ClientBuilder, Request, Response, redirect::Policy};
+use reqwest::{Client, ClientBuilder, Request, redirect::Policy};
 
-use super::{HttpAnswer, limited_resolver::LimitedResolver, retry_after::retry_after, root};
+use super::{HttpAnswer, limited_resolver::LimitedResolver, root};
 /// Sends requests, and says of every failure what it means. It follows no redirect.
 pub(crate) struct HttpClient {
     client: Client,
@@ -107,12 +101,6 @@ impl HttpClient {
         let answer = if error.is_connect() { Answer::NO_SESSION } else { Answer::LOST };
         DeliveryError::of(answer, reason, None)
     }
-}
-
-/// What an answer means that is not a delivery.
-pub(crate) fn failure(from: &dyn fmt::Display, response: &Response, answer: Answer) -> DeliveryError {
-    let reason = format!("HTTP {} from {from}", response.status().as_u16());
-    DeliveryError::of(answer, reason, retry_after(response.headers(), SystemTime::now()))
 }
 
 /// The address that the rule refused, if that is why there is no connection.

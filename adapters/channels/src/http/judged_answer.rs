@@ -1,4 +1,7 @@
-use std::{fmt, time::SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use claimstream_domain::notification::{AnswerTable, Judgement, ProviderAnswer};
 use claimstream_ports::notification::DeliveryError;
@@ -54,12 +57,21 @@ impl JudgedAnswer {
 
     /// What an answer means that is not a delivery.
     pub(crate) fn failure(&self, from: &dyn fmt::Display) -> DeliveryError {
+        DeliveryError::judged(self.judgement, self.reason(from), self.retry_after())
+    }
+
+    /// What was answered, for a person.
+    pub(crate) fn reason(&self, from: &dyn fmt::Display) -> String {
         let status = self.status.as_u16();
-        let reason = match self.status.is_success() {
+        match self.status.is_success() {
             true => format!("HTTP {status} from {from} means {:?} by `answers`", self.judgement.name()),
             false => format!("HTTP {status} from {from}"),
-        };
-        DeliveryError::judged(self.judgement, reason, retry_after(&self.headers, SystemTime::now()))
+        }
+    }
+
+    /// How long the other side asks to wait.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        retry_after(&self.headers, SystemTime::now())
     }
 }
 

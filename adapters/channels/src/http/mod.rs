@@ -2,6 +2,8 @@
 
 mod answer;
 mod client;
+#[cfg(feature = "smtp")]
+mod failure;
 #[cfg(feature = "webhook")]
 mod judged_answer;
 mod limited_resolver;
@@ -11,7 +13,9 @@ mod retry_after;
 mod root;
 
 pub(crate) use answer::{HttpAnswer, Unread};
-pub(crate) use client::{HttpClient, failure};
+pub(crate) use client::HttpClient;
+#[cfg(feature = "smtp")]
+pub(crate) use failure::failure;
 #[cfg(feature = "webhook")]
 pub(crate) use judged_answer::JudgedAnswer;
 #[cfg(feature = "gateway")]

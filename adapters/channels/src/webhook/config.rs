@@ -20,8 +20,8 @@ pub struct WebhookConfig {
     pub secret: Option<Secret>,
     /// Whether `webhook-id`, `webhook-timestamp` and `webhook-signature` are sent once more under the names of Svix, `svix-id` and so on.
     pub svix_headers: bool,
-    /// What answers mean that mean something else than usual: than [these](AnswerTable::webhook) for the gateway, and
-    /// [these](AnswerTable::own_webhook) for recipients' own URLs.
+    /// What answers mean that mean something else than usual: than [these](AnswerTable::webhook) for the gateway,
+    /// [these](AnswerTable::own_webhook) for recipients' own URLs, and [these](AnswerTable::participant) for a participant.
     pub answers: AnswerTable,
     /// Where a JSON answer says more than its status, as a JSON pointer (RFC 6901): what stands there is the detail of a row of `answers`.
     pub answer_code: Option<String>,

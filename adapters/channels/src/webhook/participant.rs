@@ -1,7 +1,11 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use claimstream_domain::{Invalid, Reason, notification::Answer, tcc::BranchCall};
+use claimstream_domain::{
+    Invalid, Reason,
+    notification::{AnswerClass, AnswerTable},
+    tcc::BranchCall,
+};
 use claimstream_ports::{
     notification::DeliveryError,
     tcc::{Participant, ParticipantError},
@@ -10,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{config::WebhookConfig, endpoint::Endpoint, poster::Poster};
-use crate::http::failure;
+use crate::http::JudgedAnswer;
 
 /// A participant of TCC transactions behind HTTP: it posts each call to one URL.
 ///
@@ -20,8 +24,12 @@ use crate::http::failure;
 /// | answer | outcome |
 /// |---|---|
 /// | 2xx | done |
-/// | 408, 429, 5xx, no answer in time, no or a broken connection | failed: it is asked again, no earlier than `Retry-After` says |
-/// | any other status, redirects among them | refused |
+/// | 408, 425, 429, 5xx, no answer in time, no or a broken connection | failed: it is asked again, no earlier than `Retry-After` says |
+/// | 3xx, 401, 403, 404, 405, 407: what is there is not the participant, as during a deployment | the same |
+/// | any other status | refused |
+///
+/// That is [`AnswerTable::participant`]; rows of [`WebhookConfig::answers`] come before its own. A row whose meaning is a delivery means
+/// done, one whose meaning is a refusal for good means refused, and all others mean failed.
 ///
 /// The other side owes what [`Participant`] says: it answers a repeated call as it did the first time, takes a Cancel for
 /// what it has never heard of, and refuses, with 409 say, a Try that comes after it.
@@ -55,6 +63,17 @@ impl HttpParticipant {
     pub fn traced_by(self, current: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self { traceparent: Some(Box::new(current)), ..self }
     }
+
+    fn outcome(&self, judged: &JudgedAnswer) -> Result<(), ParticipantError> {
+        let reason = Reason::new(judged.reason(&self.to));
+        match judged.judgement.answer().class {
+            AnswerClass::Delivered => Ok(()),
+            AnswerClass::Permanent => Err(ParticipantError::Refused { reason }),
+            AnswerClass::Transient | AnswerClass::Throttled | AnswerClass::ProviderDown => {
+                Err(ParticipantError::Failed { reason, retry_after: judged.retry_after() })
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -69,12 +88,9 @@ impl Participant for HttpParticipant {
         let body = serde_json::to_vec(&body).map_err(ParticipantError::refused)?;
         let traceparent = self.traceparent.as_ref().and_then(|current| current());
         let key = call.key.to_string();
-        let posted = self.poster.post(&self.to, &key, traceparent.as_deref(), body).await;
-        let answered = posted.map_err(participant_error)?.response;
-        match Answer::of_http_status(answered.status().as_u16()) {
-            Answer::DELIVERED => Ok(()),
-            answer => Err(participant_error(failure(&self.to, &answered, answer))),
-        }
+        let usual = AnswerTable::participant();
+        let posted = self.poster.post(&self.to, &key, traceparent.as_deref(), body, usual).await;
+        self.outcome(&posted.map_err(unanswered)?)
     }
 }
 
@@ -84,7 +100,7 @@ impl fmt::Debug for HttpParticipant {
     }
 }
 
-fn participant_error(error: DeliveryError) -> ParticipantError {
+fn unanswered(error: DeliveryError) -> ParticipantError {
     match error {
         DeliveryError::Permanent { reason } => ParticipantError::refused(reason),
         passing => {

@@ -14,7 +14,7 @@ use reqwest::{
 };
 
 use super::{config::WebhookConfig, endpoint::Endpoint, signature::Signer};
-use crate::http::{HttpAnswer, HttpClient, JudgedAnswer, root};
+use crate::http::{HttpClient, JudgedAnswer, root};
 
 /// Posts JSON, signed and under an idempotency key.
 pub(crate) struct Poster {
@@ -25,7 +25,7 @@ pub(crate) struct Poster {
     answers: AnswerSettings,
 }
 
-/// What answers mean to the posts of messages.
+/// What answers mean that mean something else than usual.
 struct AnswerSettings {
     rows: AnswerTable,
     code: Option<String>,
@@ -47,15 +47,18 @@ impl Poster {
         Ok(Self { client, signer: config.signer()?, svix: config.svix_headers, answers })
     }
 
-    /// Posts `body` once, as a part of a trace if there is one.
-    pub(crate) async fn post(
+    /// Posts `body` once, as a part of a trace if there is one, and judges the answer by the rows of the settings, else by the usual ones.
+    pub(super) async fn post(
         &self,
         to: &Endpoint,
         key: &str,
         traceparent: Option<&str>,
         body: Vec<u8>,
-    ) -> Result<HttpAnswer, DeliveryError> {
-        self.client.send(to, self.request(to, key, traceparent, body)?).await
+        usual: &AnswerTable,
+    ) -> Result<JudgedAnswer, DeliveryError> {
+        let answer = self.client.send(to, self.request(to, key, traceparent, body)?).await?;
+        let AnswerSettings { rows, code, .. } = &self.answers;
+        Ok(JudgedAnswer::of(answer, rows, usual, code.as_deref(), false).await)
     }
 
     /// Posts a message, and says what the answer means.
@@ -66,10 +69,8 @@ impl Poster {
         traceparent: Option<&str>,
         body: Vec<u8>,
     ) -> Result<Delivered, DeliveryError> {
-        let answer = self.post(to, key, traceparent, body).await?;
-        let AnswerSettings { rows, code, is_own } = &self.answers;
-        let usual = if *is_own { AnswerTable::own_webhook() } else { AnswerTable::webhook() };
-        let judged = JudgedAnswer::of(answer, rows, usual, code.as_deref(), false).await;
+        let usual = if self.answers.is_own { AnswerTable::own_webhook() } else { AnswerTable::webhook() };
+        let judged = self.post(to, key, traceparent, body, usual).await?;
         match judged.judgement {
             Judgement::Delivered => Ok(Delivered { reference: reference(&judged.headers) }),
             _ => Err(judged.failure(to)),

@@ -1,10 +1,11 @@
-//! The tables of docs/providers.md are those of the code; `CLAIMSTREAM_GOLDEN=write` writes them.
+//! The tables of docs/providers.md and docs/tcc.md are those of the code; `CLAIMSTREAM_GOLDEN=write` writes them.
 
 use std::{env, fmt::Write, fs, path::Path};
 
 use claimstream_domain::notification::{Acceptance, AnswerClass, AnswerTable, Fault, Judgement};
 
 const HEAD: &str = "| answer | meaning | whose fault | then |\n|---|---|---|---|\n";
+const HEAD_OF_TCC: &str = "| answer | meaning | then |\n|---|---|---|\n";
 
 /// What follows from an answer.
 fn follows(judgement: Judgement) -> &'static str {
@@ -33,25 +34,49 @@ fn table(rows: &AnswerTable) -> String {
     table
 }
 
+/// What follows from the answer of a participant.
+fn follows_of_tcc(judgement: Judgement) -> &'static str {
+    match judgement.answer().class {
+        AnswerClass::Delivered => "the call is done",
+        AnswerClass::Permanent => "it has refused",
+        _ => "it is called again",
+    }
+}
+
+fn table_of_tcc(rows: &AnswerTable) -> String {
+    let mut table = HEAD_OF_TCC.to_owned();
+    for row in rows.rows() {
+        let (condition, judgement) = (row.condition().to_string(), row.judgement());
+        writeln!(table, "| `{condition}` | {judgement} | {} |", follows_of_tcc(judgement)).unwrap();
+    }
+    table
+}
+
 /// The page with a table in place of the one behind a line.
-fn with_table(page: &str, line: &str, rows: &AnswerTable) -> String {
+fn with_table(page: &str, line: &str, table: &str) -> String {
     let (before, rest) = page.split_once(line).unwrap_or_else(|| panic!("no line {line:?}"));
     let after = rest.trim_start().lines().skip_while(|line| line.starts_with('|'));
     let after: String = after.map(|line| format!("{line}\n")).collect();
-    format!("{before}{line}\n\n{}\n{}", table(rows), after.trim_start_matches('\n'))
+    format!("{before}{line}\n\n{table}\n{}", after.trim_start_matches('\n'))
 }
 
 #[test]
-fn the_page_has_the_tables_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/providers.md");
-    let page = fs::read_to_string(&path).unwrap();
+fn the_pages_have_the_tables_of_the_code() {
     let tables = [
         ("Mail, by stage of the dialogue, code and enhanced status:", AnswerTable::smtp()),
         ("Gateways:", AnswerTable::gateway()),
         ("Recipients' own webhooks and chats:", AnswerTable::own_webhook()),
         ("A webhook or a chat with `url`:", AnswerTable::webhook()),
     ];
-    let expected = tables.iter().fold(page.clone(), |page, (line, rows)| with_table(&page, line, rows));
+    compare("providers.md", &tables.map(|(line, rows)| (line, table(rows))));
+    let answers = table_of_tcc(AnswerTable::participant());
+    compare("tcc.md", &[("What it answers means:", answers)]);
+}
+
+fn compare(page: &str, tables: &[(&str, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let page = fs::read_to_string(&path).unwrap();
+    let expected = tables.iter().fold(page.clone(), |page, (line, table)| with_table(&page, line, table));
     if env::var("CLAIMSTREAM_GOLDEN").as_deref() == Ok("write") {
         fs::write(&path, &expected).unwrap();
     } else {

@@ -37,6 +37,13 @@ impl AnswerTable {
         &TABLE
     }
 
+    /// What statuses of a participant of TCC transactions mean.
+    pub fn participant() -> &'static Self {
+        static TABLE: LazyLock<AnswerTable> =
+            LazyLock::new(|| AnswerTable::of(include_str!("participant.txt")));
+        &TABLE
+    }
+
     /// The rows, in order.
     pub fn rows(&self) -> &[AnswerRow] {
         &self.0
@@ -225,6 +232,7 @@ mod tests {
             (AnswerTable::gateway(), include_str!("gateway.txt")),
             (AnswerTable::webhook(), include_str!("webhook.txt")),
             (AnswerTable::own_webhook(), include_str!("own_webhook.txt")),
+            (AnswerTable::participant(), include_str!("participant.txt")),
         ] {
             assert_eq!(text.parse().as_ref(), Ok(table));
             assert_eq!(table.rows().len(), text.lines().count());
@@ -259,7 +267,8 @@ mod tests {
         #[test]
         fn every_status_has_a_meaning(status in 200_u16..600) {
             let answer = ProviderAnswer::of_http(status);
-            for table in [AnswerTable::gateway(), AnswerTable::webhook(), AnswerTable::own_webhook()] {
+            let (gateway, own) = (AnswerTable::gateway(), AnswerTable::own_webhook());
+            for table in [gateway, AnswerTable::webhook(), own, AnswerTable::participant()] {
                 prop_assert!(table.judge(&answer).is_some());
                 prop_assert!(!table.reads_body(status));
             }
