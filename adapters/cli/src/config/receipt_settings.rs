@@ -20,6 +20,8 @@ pub struct ReceiptSettings {
     pub timestamp: Option<String>,
     /// How old a receipt may be that says its moment; 5 min by default.
     pub max_age: Option<Duration>,
+    /// The JSON pointer to a text of the body that holds JSON, in which the other pointers lead; the body itself by default.
+    pub body: Option<String>,
     /// The JSON pointer to the list of events; the body itself by default.
     pub events: Option<String>,
     /// The JSON pointers to the words that say what happened, with blanks between them.
@@ -60,6 +62,7 @@ impl ReceiptSettings {
         visit(&key("header"), &mut self.header);
         visit(&key("timestamp"), &mut self.timestamp);
         visit(&key("max_age"), &mut self.max_age);
+        visit(&key("body"), &mut self.body);
         visit(&key("events"), &mut self.events);
         visit(&key("kind"), &mut self.kind);
         visit(&key("kinds"), &mut self.kinds);
@@ -100,6 +103,7 @@ impl ReceiptSettings {
         let kinds: ReceiptKinds =
             kinds.parse().map_err(|e: claimstream_domain::Invalid| ("receipts_kinds", e.to_string()))?;
         let mapping = ReceiptMapping {
+            body: self.body.clone(),
             events: self.events.clone(),
             kind: self.kind.iter().flat_map(|kind| kind.split_whitespace()).map(str::to_owned).collect(),
             kinds,

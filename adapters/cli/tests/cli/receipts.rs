@@ -14,11 +14,15 @@ use crate::{
     web_client::WebClient,
 };
 
-/// A worked file whose provider is this server.
-fn configured(operator: &Operator, name: &str, url: &str, server: &Server) {
+fn worked_file(name: &str) -> String {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/providers").join(format!("{name}.toml"));
-    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// A worked file whose provider is this server.
+fn configured(operator: &Operator, name: &str, url: &str, server: &Server) {
+    let text = worked_file(name);
     assert!(text.contains(url), "{name}");
     let text = text.replace(url, &format!("http://{}", server.address()));
     operator.write("claimstream.toml", format!("{text}proxy = false\n"));
@@ -139,6 +143,45 @@ fn a_form_is_read_and_a_stranger_is_refused() {
     eventually("the number is suppressed", || listed().contains("+491"));
     let listed = listed();
     assert!(listed.contains("\"+491\"") && listed.contains("\"note\":\"30005\""), "{listed}");
+}
+
+#[test]
+fn a_bounce_of_ses_comes_as_a_text_by_a_subscription_that_a_person_confirms() {
+    let operator = Operator::with_database();
+    let operator = operator.set("SES_PASSWORD", "a-password").set("SES_RECEIPTS", "a-secret-of-ses");
+    operator.write("claimstream.toml", worked_file("ses"));
+    let served = start(&operator, &OPEN);
+    let post = |kind: &str, body: &Value| {
+        let headers = [
+            ("content-type", "text/plain; charset=UTF-8"),
+            ("authorization", "a-secret-of-ses"),
+            ("x-amz-sns-message-type", kind),
+        ];
+        served.client.exchange("POST", "/v1/receipts/ses", &headers, &body.to_string()).unwrap()
+    };
+    let url = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=2336412f37";
+    let confirmation =
+        json!({"Type": "SubscriptionConfirmation", "Message": "You have chosen", "SubscribeURL": url});
+    assert_eq!(post("SubscriptionConfirmation", &confirmation).status, 200);
+    let shown = || operator.lines(LOG).into_iter().find(|line| line.contains("asks to confirm"));
+    eventually("the URL is in the log", || shown().is_some());
+    let shown = shown().unwrap();
+    assert!(shown.contains("WARN") && shown.contains(url), "{shown}");
+
+    // In the shape of the examples of SES, whose message nobody has sent here.
+    let id = "<01900000-0000-7000-8000-000000000001@shop.example>";
+    let bounce = json!({
+        "eventType": "Bounce",
+        "bounce": {"bounceType": "Permanent", "timestamp": "2026-11-23T10:00:00Z",
+            "bouncedRecipients": [{"emailAddress": "ann@example.com", "diagnosticCode": "smtp; 550 5.1.1 user unknown"}]},
+        "mail": {"messageId": "0102018f-000000", "destination": ["ann@example.com"], "commonHeaders": {"messageId": id}},
+    });
+    let notification = json!({"Type": "Notification", "Message": bounce.to_string()});
+    let taken = post("Notification", &notification);
+    let counts = |what: &str| taken.body[what].as_u64().unwrap();
+    assert_eq!((taken.status, counts("unknown"), counts("faulty")), (200, 1, 0), "{taken:?}");
+    let test = json!({"Type": "Notification", "Message": "Successfully validated SNS topic."});
+    assert_eq!(post("Notification", &test).body["faulty"], 1);
 }
 
 #[test]

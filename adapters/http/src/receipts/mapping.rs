@@ -10,6 +10,8 @@ use super::ReceiptKinds;
 /// Where in a body what stands, as JSON pointers (RFC 6901). A form is read as an object of its fields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReceiptMapping {
+    /// The text that holds JSON, in which everything else stands; without one that is the body itself.
+    pub body: Option<String>,
     /// The list of events; without one the body is the event, or a list of them.
     pub events: Option<String>,
     /// The words that say what happened, within an event.
@@ -34,7 +36,7 @@ pub(crate) struct Mapped {
     pub(crate) receipts: Vec<DeliveryReceipt>,
     /// Events of kinds that no rule names.
     pub(crate) ignored: u64,
-    /// Events that name no message, and one for a body without the list of events.
+    /// Events that name no message, and one for a body without what `body` or `events` leads to.
     pub(crate) faulty: u64,
 }
 
@@ -44,8 +46,9 @@ impl ReceiptMapping {
 
     /// Refuses pointers that are none, and a mapping that finds no message or no kind.
     pub fn check(&self) -> Result<(), Invalid> {
-        let optional = [&self.events, &self.message, &self.reference, &self.address, &self.at, &self.note];
-        let pointers = optional.into_iter().flatten().chain(&self.kind);
+        let places = [&self.body, &self.events, &self.message, &self.reference];
+        let optional = places.into_iter().chain([&self.address, &self.at, &self.note]);
+        let pointers = optional.flatten().chain(&self.kind);
         if let Some(wrong) = pointers.into_iter().find(|pointer| !pointer.starts_with('/')) {
             let why = format!("{wrong:?}; a JSON pointer begins with /, such as /data/id");
             return Err(Invalid::Malformed { what: "receipts mapping", why });
@@ -72,7 +75,14 @@ impl ReceiptMapping {
             true => form(body),
             false => serde_json::from_slice(body).map_err(|e| format!("the body is no JSON: {e}"))?,
         };
-        let events = self.events.as_deref().map_or(Some(&body), |pointer| body.pointer(pointer));
+        let inner = match &self.body {
+            Some(pointer) => json_in_text(&body, pointer),
+            None => Some(body),
+        };
+        let events = inner.as_ref().and_then(|inner| match &self.events {
+            Some(pointer) => inner.pointer(pointer),
+            None => Some(inner),
+        });
         let Some(events) = events else {
             return Ok(Mapped { faulty: 1, ..Mapped::default() });
         };
@@ -112,6 +122,10 @@ impl ReceiptMapping {
     }
 }
 
+fn json_in_text(body: &Value, pointer: &str) -> Option<Value> {
+    serde_json::from_str(body.pointer(pointer)?.as_str()?).ok()
+}
+
 /// A text, a number or a truth value as text.
 fn word(event: &Value, pointer: &str) -> Option<String> {
     match event.pointer(pointer)? {
@@ -142,6 +156,7 @@ mod tests {
 
     fn mapping() -> ReceiptMapping {
         ReceiptMapping {
+            body: None,
             events: None,
             kind: vec!["/event".into(), "/severity".into()],
             kinds: "delivered=delivered, failed/permanent=bounced, failed=soft_bounced".parse().unwrap(),
@@ -213,6 +228,31 @@ mod tests {
         }
     }
 
+    /// In the shapes of Amazon SNS and of Mandrill.
+    ///
+    /// Guard: the JSON in a text of the body is read | src/receipts/mapping.rs `read`: `inner` is the body
+    #[test]
+    fn events_may_stand_in_a_text_of_the_body() {
+        let message = Some("/Message".to_owned());
+        let wrapped = ReceiptMapping { body: message.clone(), ..mapping() };
+        let listed = ReceiptMapping { body: message, events: Some("/all".into()), ..mapping() };
+        let events = r#"[{"event": "delivered", "sid": "1"}, {"event": "opened"}]"#;
+        let inside = |text: &str| serde_json::json!({"Type": "Notification", "Message": text}).to_string();
+        for mapped in
+            [read(&wrapped, &inside(events)), read(&listed, &inside(&format!(r#"{{"all": {events}}}"#)))]
+        {
+            assert_eq!((mapped.receipts.len(), mapped.ignored, mapped.faulty), (1, 1, 0), "{mapped:?}");
+        }
+        for body in [inside("Successfully validated SNS topic."), events.to_owned(), "{}".to_owned()] {
+            let mapped = read(&wrapped, &body);
+            assert_eq!((mapped.receipts.len(), mapped.ignored, mapped.faulty), (0, 0, 1), "{body}");
+        }
+        let fields = ReceiptMapping { body: Some("/events".into()), ..mapping() };
+        let form = b"events=%5B%7B%22event%22%3A%22delivered%22%2C%22sid%22%3A%221%22%7D%5D";
+        let mapped = fields.read(&ProviderName::new("mail").unwrap(), true, form).unwrap();
+        assert_eq!(mapped.receipts.len(), 1);
+    }
+
     #[test]
     fn a_form_is_an_object_of_its_fields() {
         let mapped =
@@ -232,6 +272,7 @@ mod tests {
             mapping.check().unwrap_err().to_string()
         };
         assert!(why(|m| m.at = Some("timestamp".into())).contains("begins with /"));
+        assert!(why(|m| m.body = Some("Message".into())).contains("begins with /"));
         assert!(why(|m| m.kind.truncate(1)).contains("2 words, and kind has 1 pointers"));
         assert!(why(|m| (m.message, m.reference) = (None, None)).contains("reference"));
     }

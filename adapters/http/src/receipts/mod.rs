@@ -7,6 +7,8 @@ mod providers;
 #[cfg(feature = "server")]
 mod receiving;
 #[cfg(feature = "server")]
+mod subscription;
+#[cfg(feature = "server")]
 mod waiting;
 
 pub use check::{ReceiptCheck, SharedSecret};
@@ -18,3 +20,5 @@ pub use providers::ReceiptProviders;
 pub(crate) use mapping::Mapped;
 #[cfg(feature = "server")]
 pub(crate) use receiving::Receiving;
+#[cfg(feature = "server")]
+pub(crate) use subscription::Subscription;

@@ -17,7 +17,7 @@ use crate::{
     json::Json,
     payload::Payload,
     problem::{Fault, Problem},
-    receipts::{Mapped, Receiving},
+    receipts::{Mapped, Receiving, Subscription},
     state::State,
 };
 
@@ -42,7 +42,7 @@ struct ReceiptsTaken {
     unknown: u64,
     /// Of kinds that the settings do not name.
     ignored: u64,
-    /// Without anything that leads to a message, and one for a body without the list of receipts.
+    /// Without anything that leads to a message, and one for a body without what `receipts_body` or `receipts_events` leads to.
     faulty: u64,
 }
 
@@ -76,6 +76,10 @@ async fn take(
         tracing::warn!(%provider, why, "receipts are refused");
         return Err(Problem::bad_signature(why));
     }
+    if let Some(subscription) = Subscription::of(&payload.headers, &payload.bytes) {
+        subscription.warn(&provider);
+        return Ok(Json(ReceiptsTaken::default()));
+    }
     let mapped = source.mapping.read(&provider, is_form(&payload.headers), &payload.bytes);
     let Mapped { receipts, ignored, faulty } = mapped.map_err(|why| {
         tracing::warn!(%provider, why, "receipts are refused");
@@ -85,8 +89,8 @@ async fn take(
         tracing::info!(%provider, ignored, "receipts are of kinds that receipts_kinds does not name");
     }
     if faulty > 0 {
-        let check = "receipts_events, receipts_reference and receipts_message";
-        tracing::warn!(%provider, faulty, check, "receipts name no message, or the body has no list of them");
+        let check = "receipts_body, receipts_events, receipts_reference and receipts_message";
+        tracing::warn!(%provider, faulty, check, "receipts name no message, or are not where the settings say");
     }
     let mut answer = ReceiptsTaken { ignored, faulty, ..ReceiptsTaken::default() };
     for some in receipts.chunks(AT_ONCE) {

@@ -21,6 +21,7 @@ pub(crate) fn providers() -> ReceiptProviders {
         header: axum::http::header::AUTHORIZATION,
     };
     let mapping = ReceiptMapping {
+        body: None,
         events: None,
         kind: vec!["/RecordType".into(), "/Type".into()],
         kinds: "Delivery=delivered, Bounce/HardBounce=bounced, Bounce=soft_bounced".parse().unwrap(),
@@ -96,6 +97,20 @@ async fn receipts_without_proof_reach_no_store() {
     }
     let answer = api.call("POST", "/v1/receipts/mail", &[TOKEN], "{").await;
     assert_eq!((answer.status, answer.pointer()), (StatusCode::BAD_REQUEST, "#"));
+}
+
+/// Guard: a confirmation of Amazon SNS is no receipt | src/resources/receipts.rs `take`: no `Subscription::of`
+#[tokio::test]
+async fn a_confirmation_of_a_subscription_is_answered_200_and_counts_as_no_receipt() {
+    let api = Api::new();
+    let url = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=2336412f37";
+    let body = json!({"Type": "SubscriptionConfirmation", "Message": "You have chosen", "SubscribeURL": url});
+    let kind = ("x-amz-sns-message-type", "SubscriptionConfirmation");
+    let answer = api.call("POST", "/v1/receipts/mail", &[TOKEN, kind], body.to_string()).await;
+    let nothing = json!({"new": 0, "known": 0, "waiting": 0, "unknown": 0, "ignored": 0, "faulty": 0});
+    assert_eq!((answer.status, answer.body), (StatusCode::OK, nothing));
+    let stranger = api.call("POST", "/v1/receipts/mail", &[kind], body.to_string()).await;
+    assert_eq!((stranger.status, stranger.problem()), (StatusCode::UNAUTHORIZED, "bad-signature"));
 }
 
 #[tokio::test]

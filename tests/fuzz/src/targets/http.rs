@@ -56,6 +56,8 @@ pub(super) const RECEIPT: Target = Target {
     seeds: &[
         b"token\nauthorization: Bearer a-token-of-mail\ncontent-type: application/json\n\n[{\"RecordType\":\"Bounce\",\"Type\":\"HardBounce\",\"MessageID\":\"m-1\",\"Email\":\"ann@example.com\",\"BouncedAt\":\"2026-11-23T10:00:00Z\",\"Description\":\"no such user\"}]",
         b"token\nauthorization: a-token-of-mail\ncontent-type: application/x-www-form-urlencoded\n\nRecordType=Delivery&MessageID=SM+1&Email=%2B49",
+        b"text\nauthorization: a-token-of-mail\nx-amz-sns-message-type: Notification\n\n{\"Message\":\"{\\\"RecordType\\\":\\\"Delivery\\\",\\\"MessageID\\\":\\\"m-1\\\"}\"}",
+        b"text\nauthorization: a-token-of-mail\nx-amz-sns-message-type: SubscriptionConfirmation\n\n{\"SubscribeURL\":\"https://sns.eu-west-1.amazonaws.com/?Token=1\"}",
         b"standard\nwebhook-id: msg_1\nwebhook-timestamp: 1700000000\nwebhook-signature: v1,bcpS2rEVnyEsxZRoFMsRYE3pSYQoT4oqwXmzNew0A60= v1a,x\n\n{\"id\":1}",
         b"hmac\nx-signature: sha256=5c7c76af77af443a710729c69dbfac6394ac5b78aa21a360d1cd2a71077fc9cf\nx-timestamp: 1700000000\n\n{\"id\":1}",
     ],
@@ -109,6 +111,7 @@ fn providers() -> ReceiptProviders {
     let max_age = Duration::MAX;
     let checks = [
         ("token", ReceiptCheck::Token { secret: secret("a-token-of-mail"), header: AUTHORIZATION }),
+        ("text", ReceiptCheck::Token { secret: secret("a-token-of-mail"), header: AUTHORIZATION }),
         (
             "standard",
             ReceiptCheck::Standard { secret: secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), max_age },
@@ -124,13 +127,15 @@ fn providers() -> ReceiptProviders {
         ),
     ];
     checks.into_iter().fold(ReceiptProviders::default(), |all, (name, check)| {
+        let body = (name == "text").then(|| "/Message".to_owned());
         let name = name.parse().expect("a name");
-        all.with(name, check, mapping()).expect("a mapping")
+        all.with(name, check, ReceiptMapping { body, ..mapping() }).expect("a mapping")
     })
 }
 
 fn mapping() -> ReceiptMapping {
     ReceiptMapping {
+        body: None,
         events: None,
         kind: vec!["/RecordType".into(), "/Type".into()],
         kinds: "Delivery=delivered, Bounce/HardBounce=bounced, Bounce=soft_bounced".parse().expect("kinds"),
