@@ -17,7 +17,7 @@ use serde::Deserialize;
 /// Reads JSON such as `{"default_language": "en", "templates": [{"id": "order-paid", "channel": "email", "language":
 /// "de", "title": "Bezahlt", "body": "Danke, {{name}}!"}], "variables": {"order-paid": {"name": {"description": "the first
 /// name"}}}}`. A template without `variables` has nothing but plain names, and each name is a variable. A text may include another
-/// template of the file.
+/// template of the file. Text that would be left out as a comment though it is none, such as minified CSS behind `{#`, is refused.
 #[derive(Clone, Debug)]
 pub struct MemoryTemplates {
     default_language: String,
@@ -119,9 +119,14 @@ impl FromStr for MemoryTemplates {
             let Entry { id, channel, language, title, body, html } = entry;
             templates.with(&id, channel, &language, TemplateText { title, body, html })
         })?;
-        file.variables
+        let templates = file
+            .variables
             .into_iter()
-            .try_fold(templates, |templates, (id, variables)| templates.with_variables(&id, variables))
+            .try_fold(templates, |templates, (id, variables)| templates.with_variables(&id, variables))?;
+        for (id, template) in &templates.templates {
+            template.refuse_hidden().map_err(|why| malformed(format!("{id:?}: {why}")))?;
+        }
+        Ok(templates)
     }
 }
 
@@ -165,6 +170,16 @@ mod tests {
         assert_eq!(paid.template.variables.as_ref().unwrap()["name"].default.as_deref(), Some("you"));
         assert_eq!((paid.number, paid.partials.keys().next().unwrap().as_str()), (0, "bye"));
         assert_eq!((read("bye").unwrap().template.variables.as_ref(), read("unpaid")), (None, None));
+    }
+
+    /// Guard: a file loses no text to a comment that nobody meant | src/templates.rs `from_str`: no `refuse_hidden`
+    #[test]
+    fn a_file_with_a_comment_that_nobody_meant_is_refused() {
+        let with = |html: &str| FILE.replace("<p>Thanks", html).parse::<MemoryTemplates>().map(|_| ());
+        let refused =
+            with("<style>@media print{#menu{display:none}}</style><p>Thanks").unwrap_err().to_string();
+        assert!(refused.contains("\"paid\"") && refused.contains("{# begins a comment"), "{refused}");
+        assert_eq!(with("{# a note #}<p>Thanks"), Ok(()));
     }
 
     #[test]
