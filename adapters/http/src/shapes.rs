@@ -13,6 +13,7 @@ pub(crate) struct Requester {
     #[schema(rename = "type")]
     kind: RequesterKind,
     /// Which one, at most 128 bytes.
+    #[schema(min_length = 1, max_length = 128)]
     id: String,
 }
 
@@ -29,15 +30,26 @@ pub(crate) enum RequesterKind {
 #[serde(untagged)]
 pub(crate) enum Recipient {
     /// A user that the directory knows.
-    User { user: String },
+    User {
+        #[schema(min_length = 1, max_length = 128)]
+        user: String,
+    },
     /// A named group of users that the directory knows.
-    Segment { segment: String },
+    Segment {
+        #[schema(min_length = 1, max_length = 128)]
+        segment: String,
+    },
     /// Somebody given by address; at least one.
     Direct {
+        #[schema(min_length = 1, max_length = 2048)]
         email: Option<String>,
+        #[schema(min_length = 1, max_length = 2048)]
         phone: Option<String>,
+        #[schema(min_length = 1, max_length = 2048)]
         device_token: Option<String>,
+        #[schema(min_length = 1, max_length = 2048)]
         webhook: Option<String>,
+        #[schema(min_length = 1, max_length = 2048)]
         chat: Option<String>,
         language: Option<String>,
     },
@@ -59,16 +71,22 @@ pub(crate) enum Channel {
 #[derive(ToSchema)]
 pub(crate) struct Content {
     /// The subject line, at most 1,024 bytes.
+    #[schema(min_length = 1, max_length = 1024)]
     title: Option<String>,
     /// The text, at most 65,536 bytes.
+    #[schema(min_length = 1, max_length = 65536)]
     body: Option<String>,
     /// The same as a page, for channels that show one, at most 262,144 bytes.
+    #[schema(min_length = 1, max_length = 262144)]
     html: Option<String>,
     /// Where a click leads.
+    #[schema(min_length = 1, max_length = 2048)]
     redirect_url: Option<String>,
     /// A picture.
+    #[schema(min_length = 1, max_length = 2048)]
     image_url: Option<String>,
     /// Files that go with it, at most 16.
+    #[schema(max_items = 16)]
     attachments: Option<Vec<Attachment>>,
 }
 
@@ -87,10 +105,13 @@ pub(crate) enum Priority {
 #[derive(ToSchema)]
 pub(crate) struct Attachment {
     /// Where it is.
+    #[schema(min_length = 1, max_length = 2048)]
     url: String,
     /// What the recipient sees as its name.
+    #[schema(min_length = 1, max_length = 255)]
     name: String,
     /// Such as `application/pdf`; what the server says if none is given.
+    #[schema(min_length = 1, max_length = 127)]
     content_type: Option<String>,
 }
 
@@ -98,8 +119,10 @@ pub(crate) struct Attachment {
 #[derive(ToSchema)]
 pub(crate) struct Sender {
     /// An address of the channel: a mail address, a phone number.
+    #[schema(min_length = 1, max_length = 320)]
     address: Option<String>,
     /// What the recipient sees.
+    #[schema(min_length = 1, max_length = 255)]
     name: Option<String>,
 }
 
@@ -107,6 +130,7 @@ pub(crate) struct Sender {
 #[derive(ToSchema)]
 pub(crate) struct TemplateCall {
     /// The template's id.
+    #[schema(min_length = 1, max_length = 128)]
     id: String,
     /// The value of each variable.
     params: Option<BTreeMap<String, String>>,
@@ -159,6 +183,7 @@ pub(crate) struct TemplateVersion {
 #[derive(ToSchema)]
 pub(crate) struct Preferences {
     /// What it wants and does not want; everything else is allowed. At most 500.
+    #[schema(max_items = 500)]
     rules: Option<Vec<PreferenceRule>>,
     /// The zone of its quiet hours, such as `Europe/Berlin`.
     time_zone: Option<String>,

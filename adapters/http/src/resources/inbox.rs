@@ -85,6 +85,7 @@ struct UpToQuery {
 struct PassAsked {
     /// 1 to 3600; 900 unless given.
     #[serde(default = "PassAsked::usual")]
+    #[schema(minimum = 1, maximum = 3600)]
     seconds: u64,
 }
 
@@ -110,7 +111,7 @@ struct EventsQuery {
 
 /// Shows a user's inbox, the newest entries first.
 #[utoipa::path(get, path = "/v1/recipients/{id}/inbox", operation_id = "list_inbox", tag = "inbox",
-    params(("id" = String, Path, description = "The user's id"), InboxQuery), responses(
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id"), InboxQuery), responses(
     (status = 200, description = "A page", body = InboxShown),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -146,7 +147,7 @@ fn newest(entries: &[InAppEntry]) -> Option<Cursor> {
 
 /// Notes that the user has read an entry.
 #[utoipa::path(post, path = "/v1/recipients/{id}/inbox/{entry}/read", operation_id = "mark_inbox_entry_read", tag = "inbox",
-    params(("id" = String, Path, description = "The user's id"), ("entry" = Uuid, Path, description = "The entry")), responses(
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id"), ("entry" = Uuid, Path, description = "The entry")), responses(
     (status = 200, description = "It is noted; an entry that is read or gone changes nothing", body = Marked),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -167,7 +168,7 @@ async fn mark(
 
 /// Notes that the user has read all entries that are no newer than one.
 #[utoipa::path(post, path = "/v1/recipients/{id}/inbox/read-all", operation_id = "mark_inbox_read", tag = "inbox",
-    params(("id" = String, Path, description = "The user's id"), UpToQuery), responses(
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id"), UpToQuery), responses(
     (status = 200, description = "It is noted", body = Marked),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -203,7 +204,7 @@ async fn marked_of(state: &State, user: &str, marked: u64) -> Result<Json<Marked
 
 /// Makes a pass, by which a browser reads one user's inbox for a while.
 #[utoipa::path(post, path = "/v1/recipients/{id}/inbox/pass", operation_id = "make_inbox_pass", tag = "inbox",
-    params(("id" = String, Path, description = "The user's id")), request_body = PassAsked, responses(
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id")), request_body = PassAsked, responses(
     (status = 200, description = "The pass", body = PassGiven),
     (status = 400, description = "The body is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -244,7 +245,7 @@ impl PassAsked {
 /// An event `entry` has the entry as JSON. Its id is where a client continues that comes again with `Last-Event-ID`: nothing is lost
 /// and nothing comes twice. An event `reset` says that too much was missed: read the inbox again.
 #[utoipa::path(get, path = "/v1/recipients/{id}/inbox/events", operation_id = "follow_inbox", tag = "inbox",
-    params(("id" = String, Path, description = "The user's id"), EventsQuery,
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id"), EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that came")), responses(
     (status = 200, description = "Events; comments keep the connection", content_type = "text/event-stream", body = String),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),

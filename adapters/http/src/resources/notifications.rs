@@ -131,7 +131,7 @@ struct RequesterShown {
 /// An answer 201 or 200 says that it is committed. The same call with the same `Idempotency-Key` and the same body hands nothing in
 /// a second time: it is answered 200 with `Idempotent-Replayed: true`, or 409 while the first call is under way.
 #[utoipa::path(post, path = "/v1/notifications", operation_id = "send_notification", tag = "notifications",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters of the client's choice; a fresh notification each time without one")),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, description = "1 to 255 characters of the client's choice; a fresh notification each time without one")),
     request_body = NotificationBody,
     responses(
         (status = 201, description = "Taken in", body = Standing, headers(("Location" = String, description = "Its path"))),

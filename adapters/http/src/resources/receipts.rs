@@ -50,7 +50,7 @@ struct ReceiptsTaken {
 ///
 /// An answer 200 says that all of them are committed. The same call again changes nothing, and receipts may come in any order.
 #[utoipa::path(post, path = "/v1/receipts/{provider}", operation_id = "take_receipts", tag = "receipts", security(()),
-    params(("provider" = String, Path, description = "The name of the provider in the settings")),
+    params(("provider" = String, Path, min_length = 1, max_length = 64, description = "The name of the provider in the settings")),
     request_body(content = serde_json::Value, description = "In the provider's own form"),
     responses(
         (status = 200, description = "Committed", body = ReceiptsTaken),

@@ -39,7 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("id"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct UserId(String);
+struct UserId(#[param(min_length = 1, max_length = 128)] String);
 
 /// Which page of users.
 #[derive(Deserialize, IntoParams)]
@@ -102,6 +102,7 @@ pub(super) struct RecipientBody {
 #[schema(as = LookupRecipients)]
 struct LookupBody {
     /// Their ids, at most 500.
+    #[schema(max_items = 500)]
     users: Vec<String>,
 }
 

@@ -27,13 +27,16 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("name"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct SegmentName(String);
+struct SegmentName(#[param(min_length = 1, max_length = 128)] String);
 
 /// The segment and the user that a path names.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("name", "user"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct Membership(String, String);
+struct Membership(
+    #[param(min_length = 1, max_length = 128)] String,
+    #[param(min_length = 1, max_length = 128)] String,
+);
 
 /// Which page of members.
 #[derive(Deserialize, IntoParams)]

@@ -73,11 +73,13 @@ struct Suppressed {
 struct SuppressBody {
     #[schema(value_type = shapes::Channel)]
     channel: Channel,
+    #[schema(min_length = 1, max_length = 2048)]
     address: String,
     #[schema(value_type = shapes::Suppression)]
     reason: Suppression,
     /// A note for people, at most 1,024 bytes.
     #[serde(default)]
+    #[schema(max_length = 1024)]
     note: Option<String>,
 }
 
@@ -87,6 +89,7 @@ struct SuppressBody {
 struct LiftBody {
     #[schema(value_type = shapes::Channel)]
     channel: Channel,
+    #[schema(min_length = 1, max_length = 2048)]
     address: String,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("id"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct TemplateId(String);
+struct TemplateId(#[param(min_length = 1, max_length = 128)] String);
 
 /// Which page of templates.
 #[derive(Deserialize, IntoParams)]

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
+use claimstream_domain::notification::{Content, DirectoryEntry, consent::Preferences};
 use claimstream_http::{Limits, Service};
 use serde_json::{Value, json};
 
@@ -65,12 +66,45 @@ fn the_description_says_what_is_checked() {
             let named: Vec<_> = parameters.iter().map(|it| it["name"].as_str().unwrap()).collect();
             let in_path = path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
             assert!(in_path.clone().all(|name| named.contains(&name)), "{path} takes {named:?}");
+            for bounded in parameters
+                .iter()
+                .filter(|it| ["id", "name", "user", "provider"].contains(&it["name"].as_str().unwrap()))
+            {
+                let schema = &bounded["schema"];
+                let is_bounded = schema["format"] == "uuid" || schema["maxLength"].is_u64();
+                assert!(is_bounded, "{path}: how long may {bounded} be?");
+            }
             for limit in parameters.iter().filter(|parameter| parameter["name"] == "limit") {
                 let schema = &limit["schema"];
                 assert_eq!((&schema["minimum"], &schema["maximum"]), (&json!(1), &json!(500)), "{path}");
             }
         }
     }
+}
+
+#[test]
+fn the_description_has_the_bounds_of_the_domain() {
+    let described = described();
+    for (shape, bound, most) in [
+        ("LookupRecipients/properties/users", "maxItems", 500),
+        ("Requester/properties/id", "maxLength", DirectoryEntry::MAX_ID_BYTES),
+        ("TemplateCall/properties/id", "maxLength", DirectoryEntry::MAX_ID_BYTES),
+        ("Recipient/oneOf/0/properties/user", "maxLength", DirectoryEntry::MAX_ID_BYTES),
+        ("Recipient/oneOf/1/properties/segment", "maxLength", DirectoryEntry::MAX_ID_BYTES),
+        ("Recipient/oneOf/2/properties/webhook", "maxLength", DirectoryEntry::MAX_ADDRESS_BYTES),
+        ("Content/properties/title", "maxLength", Content::MAX_TITLE_BYTES),
+        ("Content/properties/body", "maxLength", Content::MAX_BODY_BYTES),
+        ("Content/properties/html", "maxLength", Content::MAX_HTML_BYTES),
+        ("Content/properties/redirect_url", "maxLength", Content::MAX_URL_BYTES),
+        ("Content/properties/attachments", "maxItems", Content::MAX_ATTACHMENTS),
+        ("Attachment/properties/url", "maxLength", Content::MAX_URL_BYTES),
+        ("Preferences/properties/rules", "maxItems", Preferences::MAX_RULES),
+    ] {
+        let found = described.pointer(&format!("/components/schemas/{shape}/{bound}"));
+        assert_eq!(found, Some(&json!(most)), "{shape}/{bound}");
+    }
+    let key = &described["paths"]["/v1/notifications"]["post"]["parameters"][0];
+    assert_eq!((&key["name"], &key["schema"]["maxLength"]), (&json!("Idempotency-Key"), &json!(255)));
 }
 
 #[tokio::test]
