@@ -1,25 +1,23 @@
 use std::{
     collections::{BTreeMap, HashSet},
-    io::{self, Read},
-    iter::Peekable,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    io::Read,
 };
 
 use claimstream_domain::notification::{Attributes, Recipient};
 use csv::{ReaderBuilder, StringRecord, StringRecordsIntoIter};
 
-use super::entry::Entry;
+use super::{
+    entry::Entry,
+    quotes::{QuoteFaults, Quotes},
+};
 
 /// Users in a file of comma-separated values, whose first line names the columns.
 ///
 /// An empty field is nothing; `attributes.NAME` is the text of an attribute.
 pub(crate) struct CsvFile {
     columns: Vec<Column>,
-    records: Peekable<StringRecordsIntoIter<Quotes>>,
-    has_odd_quotes: Arc<AtomicBool>,
+    records: StringRecordsIntoIter<Quotes>,
+    faults: QuoteFaults,
 }
 
 /// What a column holds.
@@ -46,10 +44,12 @@ impl CsvFile {
     ];
 
     pub(super) fn new(from: Box<dyn Read>) -> Result<Self, String> {
-        let has_odd_quotes = Arc::new(AtomicBool::default());
-        let mut reader =
-            ReaderBuilder::new().from_reader(Quotes { from, are_odd: Arc::clone(&has_odd_quotes) });
-        let names = reader.headers().map_err(|e| e.to_string())?;
+        let faults = QuoteFaults::default();
+        let mut reader = ReaderBuilder::new().from_reader(Quotes::new(from, faults.clone()));
+        let names = reader.headers().map_err(|e| e.to_string())?.clone();
+        if let Some(fault) = faults.take_before(reader.position().byte()) {
+            return Err(format!("line 1: {fault}"));
+        }
         let mut seen = HashSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
             return Err(format!("line 1: the column {twice:?} stands there twice"));
@@ -58,29 +58,21 @@ impl CsvFile {
             return Err("line 1: there is no column \"user\"".into());
         }
         let columns = names.iter().map(column).collect::<Result<_, _>>()?;
-        Ok(Self { columns, records: reader.into_records().peekable(), has_odd_quotes })
+        Ok(Self { columns, records: reader.into_records(), faults })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Entry>, String> {
-        match self.records.next() {
-            None => Ok(None),
-            Some(Ok(record)) => {
-                let user = match self.is_open(&record) {
-                    true => Err("a quote is not closed up to the end of the file".into()),
-                    false => self.user(&record),
-                };
+        let Some(record) = self.records.next() else { return Ok(None) };
+        let fault = self.faults.take_before(self.records.reader().position().byte());
+        let fault = fault.map(|fault| fault.to_string());
+        match record {
+            Ok(record) => {
+                let user = fault.map_or_else(|| self.user(&record), Err);
                 Ok(Some((line(record.position()), user)))
             }
-            Some(Err(error)) if error.is_io_error() => Err(error.to_string()),
-            Some(Err(error)) => Ok(Some((line(error.position()), Err(told(&error))))),
+            Err(error) if error.is_io_error() => Err(error.to_string()),
+            Err(error) => Ok(Some((line(error.position()), Err(fault.unwrap_or_else(|| told(&error)))))),
         }
-    }
-
-    /// Whether a quote of this record is not closed: it is the last one, and holds the lines that follow.
-    fn is_open(&mut self, record: &StringRecord) -> bool {
-        record.iter().any(|field| field.contains('\n'))
-            && self.records.peek().is_none()
-            && self.has_odd_quotes.load(Ordering::Relaxed)
     }
 
     fn user(&self, record: &StringRecord) -> Result<Recipient, String> {
@@ -95,21 +87,6 @@ impl CsvFile {
         }
         user.attributes = Attributes::new(attributes).map_err(|e| e.to_string())?;
         Ok(user)
-    }
-}
-
-/// A file, and whether the number of quotes that were read of it is odd.
-struct Quotes {
-    from: Box<dyn Read>,
-    are_odd: Arc<AtomicBool>,
-}
-
-impl Read for Quotes {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        let quotes = into[..read].iter().filter(|byte| **byte == b'"').count();
-        self.are_odd.fetch_xor(quotes % 2 == 1, Ordering::Relaxed);
-        Ok(read)
     }
 }
 

@@ -3,6 +3,7 @@
 mod csv_file;
 mod entry;
 mod json_lines;
+mod quotes;
 
 use std::io::Read;
 
@@ -88,7 +89,7 @@ mod tests {
         assert!(entries[3].1.as_ref().unwrap_err().contains("2 fields"), "{:?}", entries[3]);
     }
 
-    /// Guard: a quote that is never closed hides no lines of a file | adapters/cli/src/entries/csv_file.rs `is_open`: always false
+    /// Guard: a quote that is never closed hides no lines of a file | adapters/cli/src/entries/quotes.rs `end`: notes nothing
     #[test]
     fn a_quote_that_is_never_closed_is_a_fault_of_its_line() {
         let entries = read(EntryFormat::Csv, "user,attributes.a\na,x\nb,\"y\nc,z\nd,z\n").unwrap();
@@ -96,6 +97,24 @@ mod tests {
         assert!(entries[1].1.as_ref().unwrap_err().contains("not closed"), "{:?}", entries[1]);
         let closed = read(EntryFormat::Csv, "user,attributes.a\n5\" pipe,x\nb,\"y\nz\"\nc,u\n").unwrap();
         assert_eq!(ids(&closed), [(2, Some("5\" pipe")), (3, Some("b")), (5, Some("c"))]);
+        let last = read(EntryFormat::Csv, "user,attributes.a\na,5\" disk\nb,\"x\ny\"\n").unwrap();
+        assert_eq!(ids(&last), [(2, Some("a")), (3, Some("b"))]);
+    }
+
+    /// Guard: a quote that is closed in a later line hides no lines of a file | adapters/cli/src/entries/quotes.rs `see`: no `note`
+    #[test]
+    fn a_quote_that_another_lines_quote_closes_is_a_fault_of_its_line() {
+        let text = "user,attributes.a\nb,\"y\nc,z\nd,\"Ann\"\ne,x\n";
+        let entries = read(EntryFormat::Csv, text).unwrap();
+        assert_eq!(ids(&entries), [(2, None), (5, Some("e"))]);
+        let told = entries[0].1.as_ref().unwrap_err();
+        assert!(told.contains("closing quote"), "{told}");
+        // The reason is named also where a record has another number of fields for it.
+        let entries = read(EntryFormat::Csv, "user,attributes.a\nb,\"y\nc,\"z, Z\"\nd,x\n").unwrap();
+        assert_eq!(ids(&entries), [(2, None), (4, Some("d"))]);
+        assert!(entries[0].1.as_ref().unwrap_err().contains("closing quote"), "{:?}", entries[0]);
+        let refused = read(EntryFormat::Csv, "\"us\"er,attributes.a\nb,y\n").unwrap_err();
+        assert!(refused.contains("line 1: text follows a closing quote"), "{refused}");
     }
 
     #[test]
