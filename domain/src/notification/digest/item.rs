@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     Due, Invalid, NewMessage,
-    notification::{Content, NotificationMessage, consent::Address, delivery_message},
+    notification::{Content, NotificationMessage, Sender, consent::Address, delivery_message},
 };
 
 /// A message that waits for its digest, and what a template sees of it.
@@ -44,14 +44,17 @@ impl DigestItem {
         1 + u32::try_from(bytes / Self::BYTES).unwrap_or(Self::MOST)
     }
 
-    /// The key that items of one digest share: that of recipient, channel, address and category.
+    /// The key that items of one digest share: that of recipient, channel, address and category, and of the sender where one is named.
     pub fn key(&self) -> Uuid {
         let message = &self.message;
         let address = Address::new(message.channel, &message.address);
         let category = message.category.as_ref().map(|category| category.as_str());
+        let sender = message.sender.as_ref().map(|Sender { address, name }| [address, name]);
+        let sender = sender.into_iter().flatten().map(|part| part.as_deref().unwrap_or_default());
         let parts =
             [message.channel.name(), category.unwrap_or_default(), address.as_str(), &message.recipient];
-        let name: String = parts.iter().map(|part| format!("{}\n{part}\n", part.len())).collect();
+        let parts = parts.into_iter().chain(sender);
+        let name: String = parts.map(|part| format!("{}\n{part}\n", part.len())).collect();
         Uuid::new_v5(&KEYS, name.as_bytes())
     }
 
@@ -109,8 +112,9 @@ mod tests {
         DigestItem { message: serde_json::from_str(json).unwrap(), params: [].into(), language: None }
     }
 
+    /// Guard: a digest speaks for one sender | domain/src/notification/digest/item.rs `key`: no `sender`
     #[test]
-    fn items_of_one_recipient_channel_address_and_category_share_a_key() {
+    fn items_of_one_recipient_channel_address_category_and_sender_share_a_key() {
         let key = |edit: fn(&mut NotificationMessage)| {
             let mut item = item();
             edit(&mut item.message);
@@ -122,15 +126,20 @@ mod tests {
             |m| m.address = "A@Example.com".into(),
             |m| m.priority = Priority::Normal,
         ];
-        let others: [fn(&mut NotificationMessage); 5] = [
+        let others: [fn(&mut NotificationMessage); 7] = [
             |m| m.recipient = "user:b".into(),
             |m| m.channel = Channel::Push,
             |m| m.address = "b@example.com".into(),
             |m| m.category = None,
             |m| (m.address, m.recipient) = ("a@example.com\n".into(), "user:a\n".into()),
+            |m| m.sender = Some(Sender { name: Some("Shop".into()), address: None }),
+            |m| m.sender = Some(Sender { name: None, address: Some("Shop".into()) }),
         ];
         assert!(same.iter().all(|edit| key(*edit) == item().key()));
         assert!(others.iter().all(|edit| key(*edit) != item().key()));
+        let [.., by_name, by_address] = others;
+        assert_eq!(key(by_name), key(by_name));
+        assert_ne!(key(by_name), key(by_address));
         // Digests that are open while a process is replaced are found by it.
         assert_eq!(item().key().to_string(), "c68e3207-6447-52d2-b628-c74bc039f9ea");
     }
