@@ -48,8 +48,7 @@ impl SubmitRequests<MemoryTransaction> for MemoryStore {
                     && (tables.outbox.knows(message) || tables.open.has_written(tx.id, &identities(message)))
             };
             if requests.iter().zip(&messages).any(is_taken) {
-                let why =
-                    "a message is kept under the id of one of these requests; give the request another id";
+                let why = "a message is kept under the id of one of these requests, which may have been delivered; look before you give it another id";
                 return Err(StoreError::new(StoreErrorKind::Conflict, "submit", why));
             }
             let both = requests.iter().zip(&messages);

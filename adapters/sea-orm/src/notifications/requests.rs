@@ -73,7 +73,7 @@ impl Requests {
         let fresh: Vec<_> = messages.into_iter().zip(&new).filter_map(|(m, new)| new.then_some(m)).collect();
         if self.enqueueing.enqueue(on, &fresh).await?.contains(&Enqueued::Duplicate) {
             // Taken in without a message that begins its fan-out, it would stay pending for ever.
-            let why = "a message is kept under the id of one of these requests; give the request another id";
+            let why = "a message is kept under the id of one of these requests, which may have been delivered; look before you give it another id";
             return Err(StoreError::new(StoreErrorKind::Conflict, SUBMIT, why));
         }
         let again: Vec<Uuid> = ids.iter().zip(&new).filter_map(|(id, new)| (!new).then_some(*id)).collect();

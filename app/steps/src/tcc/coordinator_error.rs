@@ -16,8 +16,10 @@ pub enum CoordinatorError {
     /// A branch goes to a participant that was not registered; nothing was begun.
     #[error("no participant is called {0:?} in this process; register it")]
     UnknownParticipant(String),
-    /// Another transaction, with other branches, was begun under this id.
-    #[error("{0} is the id of another global transaction; choose a new one")]
+    /// There is a transaction with this id, and it has other branches or payloads.
+    #[error(
+        "global transaction {0} was begun before, with other branches or payloads; look at it before you begin another one"
+    )]
     IdTaken(GlobalId),
     /// Nothing is known of the transaction.
     #[error("no global transaction {0} was ever begun here")]

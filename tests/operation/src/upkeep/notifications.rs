@@ -61,6 +61,7 @@ async fn settled_go(setup: Setup) {
     // Nobody has handled the message that begins it, and a second one under its id would never be handled.
     let again = setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("a message is kept");
     assert_eq!(again.kind(), StoreErrorKind::Conflict);
+    assert!(again.to_string().contains("look before you give it another id"), "{again}");
 }
 
 /// More than one chunk of entries are old, one is not.

@@ -93,7 +93,8 @@ pub(super) async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_ref
     let mut other = global.clone();
     other.branches.pop();
     let taken = coordinator.run(&other).await;
-    assert!(matches!(taken, Err(CoordinatorError::IdTaken(_))), "{taken:?}");
+    let Err(taken @ CoordinatorError::IdTaken(_)) = taken else { panic!("{taken:?}") };
+    assert!(taken.to_string().contains("look at it before you begin another one"), "{taken}");
     other.branches[0].participant = "nobody".into();
     let unknown = coordinator.run(&other).await;
     assert!(matches!(unknown, Err(CoordinatorError::UnknownParticipant(_))), "{unknown:?}");
