@@ -176,4 +176,30 @@ mod tests {
             assert!(refused.contains("either user, or segment, or addresses"), "{refused}");
         }
     }
+
+    /// Guard: an address of a direct recipient is one that can be written to | domain/src/notification/recipient.rs `check`: no
+    /// `check_spelling`
+    #[test]
+    fn a_direct_recipient_has_an_address_that_can_be_written_to() {
+        let check = |json: &str| read(json).unwrap().check().map_err(|e| e.to_string());
+        for fine in [
+            r#"{"email":"ann@example.com"}"#,
+            r#"{"phone":"+49 170 1234567","language":"de"}"#,
+            r#"{"device_token":"t"}"#,
+            r#"{"chat":"not a mail address"}"#,
+        ] {
+            assert_eq!(check(fine), Ok(()), "{fine}");
+        }
+        let long = format!(r#"{{"webhook":"https://example.com/{}"}}"#, "x".repeat(2_048));
+        for (refused, what) in [
+            (r#"{"language":"de"}"#, "recipient (user, segment or an address) is empty"),
+            (r#"{"email":""}"#, "address is empty"),
+            (long.as_str(), "address"),
+            (r#"{"email":"ann@"}"#, "email"),
+            (r#"{"email":"ann@example.com","phone":"ann@example.com"}"#, "phone"),
+        ] {
+            let told = check(refused).unwrap_err();
+            assert!(told.contains(what), "{refused}: {told}");
+        }
+    }
 }
