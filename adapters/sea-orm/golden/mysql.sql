@@ -169,6 +169,9 @@ SELECT user_id FROM claimstream_directory_user WHERE user_id IN (:users) LOCK IN
 -- directory/users
 SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id IN (:users);
 
+-- doctor/clock
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(seen_at)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ahead FROM claimstream_instance;
+
 -- doctor/columns
 SELECT TABLE_NAME AS table_name, COLUMN_NAME AS column_name, COLUMN_TYPE AS column_type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 

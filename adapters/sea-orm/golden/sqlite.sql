@@ -151,6 +151,9 @@ SELECT user_id FROM claimstream_directory_user WHERE user_id IN (:users);
 -- directory/users
 SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id IN (:users);
 
+-- doctor/clock
+SELECT MAX(seen_at) - :now AS ahead FROM claimstream_instance;
+
 -- doctor/ids
 SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
 

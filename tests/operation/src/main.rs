@@ -18,7 +18,7 @@ use claimstream_suite::*;
 use failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back, several_servers};
 use operating::{
     error_kinds, new_shards, openings, operators_reads, outbox_view, resharding, rights, schema_plans,
-    server_defaults, strategies, telemetry,
+    server_defaults, set_back_clocks, strategies, telemetry,
 };
 
 fn main() -> ExitCode {
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     rights::add_to(&mut suite, environment);
     schema_plans::add_to(&mut suite, environment);
     server_defaults::add_to(&mut suite, environment);
+    set_back_clocks::add_to(&mut suite, environment);
     failover::add_to(&mut suite, environment);
     several_servers::add_to(&mut suite, environment);
     outbox_view::add_to(&mut suite, environment);

@@ -97,7 +97,7 @@ statements! {
         each: newest;
     }
     doctor: DoctorSql {
-        both: ids, notifications, steps, strategies;
+        both: clock, ids, notifications, steps, strategies;
         mysql: columns, rights, server, tables;
     }
     digests: DigestSql {

@@ -24,6 +24,8 @@ impl Examination<'_> {
             Dialect::MySql => self.examine_server().await?,
             Dialect::Sqlite => self.examine_file().await?,
         };
+        let set_back = self.examine_set_back().await.transpose();
+        findings.extend(set_back.map(|found| or_uncounted("clock", found)));
         findings.extend(self.examine_queues().await?);
         findings.extend(self.examine_resharding());
         findings.push(or_uncounted("strategies", self.examine_strategies().await));

@@ -11,6 +11,7 @@ mod rights;
 mod rows;
 #[cfg(feature = "mysql")]
 mod servers;
+mod set_back;
 mod settings;
 mod strategies;
 mod tables;

@@ -10,5 +10,6 @@ pub mod resharding;
 pub mod rights;
 pub mod schema_plans;
 pub mod server_defaults;
+pub mod set_back_clocks;
 pub mod strategies;
 pub mod telemetry;
