@@ -72,3 +72,58 @@ impl Tables {
         Ok(replaced)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use claimstream_domain::{
+        ClaimId, ClaimRequest, Disposition, InstanceId, Lease, Owner, QueueName, Settlement,
+        notification::{Channel, Priority},
+    };
+    use claimstream_ports::{FindMessages, LockingStrategy, Settlements};
+    use futures::executor::block_on;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// Guard: an erasure takes the last error of a queued message | adapters/memory/src/tables/row.rs `replace`: `last_error` stays
+    #[test]
+    fn what_a_provider_said_of_a_queued_message_goes() {
+        let store = MemoryStore::new();
+        let record = NotificationRecord {
+            id: Uuid::from_u128(1),
+            request_id: Uuid::from_u128(7),
+            channel: Channel::Email,
+            recipient: "user:anna".into(),
+            status: DeliveryStatus::Pending,
+            reason: None,
+            reference: None,
+        };
+        let frame = NotificationMessage::erased(record.id, record.request_id, record.channel);
+        block_on(store.enqueue_now(&[delivery_message(&frame).unwrap()])).unwrap();
+        let instance = InstanceId(7);
+        let request = ClaimRequest {
+            queue: QueueName::new(Priority::Normal.message_queue()).unwrap(),
+            limit: 1,
+            budget: Default::default(),
+            lease: Lease::default(),
+            claim: ClaimId::new(instance, 1),
+            owner: Owner::of_process(instance, 1),
+            runs: None,
+        };
+        let claimed = block_on(store.claim(&request)).unwrap().remove(0);
+        let disposition = Disposition::Retry {
+            after: Duration::from_secs(9),
+            reason: Reason::new("no mailbox anna@example.com"),
+        };
+        block_on(store.settle(&[Settlement { receipt: claimed.receipt, disposition }])).unwrap();
+        let last_error = || {
+            let found = block_on(store.find(&[claimed.message.id])).unwrap().remove(0);
+            found.expect("it is queued").last_error
+        };
+        assert!(last_error().is_some());
+        store.database.tables().leave_frames(&[record]).unwrap();
+        assert_eq!(last_error(), None);
+    }
+}
