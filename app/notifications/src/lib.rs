@@ -66,9 +66,9 @@ pub use claimstream_domain::notification::{
 pub use claimstream_ports::notification::{
     AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
     DeliveryError, DeliveryReceipts, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
-    FoundUsers, InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, RateLimiter,
-    RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft, TemplateListed,
-    TemplateSource, TemplateStore, TemplateVersionListed,
+    FoundUsers, InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, Prepared,
+    RateLimiter, RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft,
+    TemplateListed, TemplateSource, TemplateStore, TemplateVersionListed,
 };
 
 /// The code of the README, compiled.

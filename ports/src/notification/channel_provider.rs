@@ -5,6 +5,8 @@ use claimstream_domain::notification::{
     Acceptance, Answer, AnswerClass, Judgement, NotificationMessage, consent::Suppression,
 };
 
+use super::prepared::Prepared;
+
 /// Hands a notification to the outside world.
 ///
 /// Implementors owe: an end in bounded time; the message's id passed on as idempotency key where the other side knows
@@ -17,7 +19,13 @@ pub trait ChannelProvider: Send + Sync {
         true
     }
 
-    /// Delivers one message.
+    /// Makes ready what a message needs of others than the provider's own service, such as files of another server. It is asked before each
+    /// delivery, and neither takes a place nor counts as time that the service is silent; what it answers lasts until the delivery has ended.
+    async fn prepare(&self, _message: &NotificationMessage) -> Result<Prepared, DeliveryError> {
+        Ok(Prepared::default())
+    }
+
+    /// Delivers one message, which may not have been prepared.
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError>;
 }
 

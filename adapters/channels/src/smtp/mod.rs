@@ -4,6 +4,7 @@ mod connections;
 mod dialogue;
 #[cfg(feature = "tls")]
 mod encryption;
+mod fetched_files;
 mod letter;
 mod line_ends;
 mod parts;
@@ -21,13 +22,14 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     Deadline, Timer,
-    notification::{ChannelProvider, Delivered, DeliveryError},
+    notification::{ChannelProvider, Delivered, DeliveryError, Prepared},
 };
 use lettre::{Message, message::Mailbox, transport::smtp::client::AsyncSmtpConnection};
 
 use self::{
     connections::Connections,
     dialogue::{Refusal, offer, send},
+    fetched_files::{FetchedFiles, Files},
     letter::letter,
 };
 use crate::attachments::Attachments;
@@ -47,11 +49,12 @@ pub use server::SmtpServer;
 /// | no reply, no connection | by [`SmtpStage::unanswered`] |
 /// | an address that is none | permanent: refused for good |
 ///
-/// A file is fetched from its URL when the mail is sent, within the bounds of [`AttachmentConfig`](crate::AttachmentConfig). One that is refused or too
+/// A file is fetched from its URL before the mail server is asked, within the bounds of [`AttachmentConfig`](crate::AttachmentConfig). One that is refused or too
 /// long refuses the mail for good; while its server is out of reach the mail is tried again, and that says nothing against the SMTP server.
 pub struct SmtpChannel {
     connections: Connections,
     attachments: Attachments,
+    fetched: FetchedFiles,
     from: Mailbox,
     config: SmtpConfig,
 }
@@ -61,7 +64,8 @@ impl SmtpChannel {
     pub fn new(config: SmtpConfig) -> Result<Self, Invalid> {
         config.check()?;
         let attachments = Attachments::new(config.attachments.clone())?;
-        Ok(Self { connections: Connections::new(&config)?, attachments, from: config.sender()?, config })
+        let (connections, from) = (Connections::new(&config)?, config.sender()?);
+        Ok(Self { connections, attachments, fetched: FetchedFiles::default(), from, config })
     }
 
     /// Waits for the server, and for the files that go with a mail, by this timer in place of tokio's clock.
@@ -69,6 +73,10 @@ impl SmtpChannel {
         self.attachments.time_by(Arc::clone(&timer));
         self.connections.timer = timer;
         self
+    }
+
+    async fn fetch(&self, message: &NotificationMessage) -> Result<Files, DeliveryError> {
+        Ok(self.attachments.fetch(&message.content.attachments).await?.into())
     }
 
     async fn send(&self, mail: &Message) -> Result<Delivered, DeliveryError> {
@@ -183,8 +191,20 @@ fn without(text: &str, address: &str) -> String {
 
 #[async_trait]
 impl ChannelProvider for SmtpChannel {
+    async fn prepare(&self, message: &NotificationMessage) -> Result<Prepared, DeliveryError> {
+        if message.content.attachments.is_empty() {
+            return Ok(Prepared::default());
+        }
+        let files = self.fetch(message).await?;
+        self.fetched.note(message.id, &files);
+        Ok(Prepared::holding(files))
+    }
+
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {
-        let files = self.attachments.fetch(&message.content.attachments).await?;
+        let files = match self.fetched.of(message) {
+            Some(files) => files,
+            None => self.fetch(message).await?,
+        };
         let mail = letter(&self.from, message, &files)?;
         self.send(&mail).await
     }

@@ -206,6 +206,32 @@ async fn a_campaigns_file_is_fetched_once_though_its_mails_go_at_the_same_time()
     assert_eq!((files.received().len(), mails.seen().mails.len()), (1, 20));
 }
 
+/// Guard: a mail is sent with the files that were fetched for it | adapters/channels/src/smtp/mod.rs `prepare`: no `note`
+#[tokio::test]
+async fn files_that_were_fetched_before_the_server_was_asked_are_fetched_once_though_none_is_kept() {
+    let body = |text: &str| Answer::Body(&[], text.into());
+    let (files, mails) = (WebServer::start([body("one"), body("two")]).await, MailServer::start([]).await);
+    let channel = channel(&mails, AttachmentConfig { cache_bytes: 0, ..bounds() });
+    let mail = mail_with(&[(&files.url("/"), "a.txt", Some("text/plain"))]);
+    let prepared = channel.prepare(&mail).await.unwrap();
+    assert_eq!((files.received().len(), mails.seen().connections), (1, 0));
+    channel.deliver(&mail).await.unwrap();
+    assert_eq!((files.received().len(), mails.seen().mails.len()), (1, 1));
+    drop(prepared);
+    channel.deliver(&mail).await.unwrap();
+    assert_eq!(
+        (files.received().len(), mails.seen().mails.len()),
+        (2, 2),
+        "they are held no longer than that"
+    );
+    not_ready(
+        channel
+            .prepare(&mail_with(&[("http://127.0.0.1:1/", "a", None)]))
+            .await
+            .map(|_| Delivered::default()),
+    );
+}
+
 #[tokio::test]
 async fn a_file_that_failed_is_asked_for_again() {
     let files = WebServer::start([Answer::Status(503, &[]), Answer::Body(&[], b"now".to_vec())]).await;

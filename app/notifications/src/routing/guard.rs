@@ -79,9 +79,14 @@ impl Guard {
         self.breaker().state()
     }
 
+    /// For how long at least the circuit lets nothing pass, if it is open.
+    pub(super) fn open_for(&self) -> Option<Duration> {
+        self.breaker().closed_to_messages(self.timer.now())
+    }
+
     /// Waits a moment for room; the circuit is asked first and last.
     pub(super) async fn enter(&self, priority: Priority) -> Entry<'_> {
-        if let Some(left) = self.breaker().closed_to_messages(self.timer.now()) {
+        if let Some(left) = self.open_for() {
             return Entry::Open(left);
         }
         let deadline = self.timer.now() + Self::PATIENCE;

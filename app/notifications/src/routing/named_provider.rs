@@ -16,7 +16,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     Timer,
-    notification::{ChannelProvider, Delivered, DeliveryError, RateLimiter},
+    notification::{ChannelProvider, Delivered, DeliveryError, Prepared, RateLimiter},
 };
 use futures::future::{Either, select};
 
@@ -107,8 +107,23 @@ impl NamedProvider {
         self.possible_doubles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks it to deliver, if its circuit and its limits allow it.
+    /// Asks it to deliver, if its circuit and its limits allow it. What a message needs of others is fetched before, so that this is not counted
+    /// as the provider's.
     pub(super) async fn ask(&self, message: &NotificationMessage) -> Asked {
+        if let Some(left) = self.guard.as_ref().and_then(Guard::open_for) {
+            return Asked::Open(left);
+        }
+        let began = self.now();
+        match self.prepare(message).await {
+            Ok(_prepared) => self.ask_prepared(message).await,
+            Err(error) => {
+                let (took, answered) = (self.now().saturating_sub(began), Err(error));
+                Asked::Called(Call::of(&self.name, took, &answered), answered)
+            }
+        }
+    }
+
+    async fn ask_prepared(&self, message: &NotificationMessage) -> Asked {
         let Some(guard) = &self.guard else {
             let answered = self.deliver(message).await;
             return Asked::Called(Call::of(&self.name, Duration::ZERO, &answered), answered);
@@ -140,6 +155,17 @@ impl NamedProvider {
                 Err(DeliveryError::unknown(format!("no answer from {} within {timeout:?}", self.name)))
             }
         }
+    }
+
+    /// The time by its timer; a provider without one is not timed.
+    fn now(&self) -> Duration {
+        self.guard.as_ref().map_or(Duration::ZERO, |guard| guard.timer.now())
+    }
+
+    /// A provider that panics before it was asked has not sent the message.
+    async fn prepare(&self, message: &NotificationMessage) -> Result<Prepared, DeliveryError> {
+        let prepared = unwinding(self.provider.prepare(message)).await;
+        prepared.unwrap_or_else(|panicked| Err(DeliveryError::transient(panicked.to_string())))
     }
 
     /// A provider that panics may have sent the message.

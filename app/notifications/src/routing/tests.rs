@@ -35,6 +35,7 @@ use super::{
 use crate::tests::finish;
 
 mod not_ready;
+mod preparing;
 
 /// A clock that stands until it is moved. A sleep that nobody may see out moves it to its end.
 #[derive(Clone, Default)]

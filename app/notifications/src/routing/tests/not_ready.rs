@@ -1,7 +1,7 @@
 use super::*;
 
-/// Guard: a provider that was not asked has no answer recorded | src/routing/named_provider.rs `ask`: every
-/// answer is recorded
+/// Guard: a provider that was not asked has no answer recorded | src/routing/named_provider.rs
+/// `ask_prepared`: every answer is recorded
 #[test]
 fn a_file_that_is_out_of_reach_opens_no_circuit_and_closes_none() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());
