@@ -21,6 +21,8 @@ mod answers;
 pub mod kafka;
 #[cfg(feature = "nats")]
 pub mod nats;
+#[cfg(any(feature = "nats", feature = "redis-streams"))]
+mod next_extension;
 #[cfg(any(feature = "nats", feature = "rabbitmq"))]
 mod no_connection;
 #[cfg(any(feature = "kafka", feature = "nats", feature = "rabbitmq", feature = "redis-streams"))]

@@ -23,14 +23,14 @@ use super::{
     link::{Link, Session},
     wire,
 };
-use crate::no_connection::NoConnection;
+use crate::{next_extension::NextExtension, no_connection::NoConnection};
 
 /// Consumes a stream of NATS JetStream by a durable pull consumer, which is made if it is new.
 ///
 /// Each message is acknowledged by itself, and [`finish`](Delivery::finish) waits for the server's word that it knows. A delivery that is dropped
 /// comes again after the consumer's `ack_wait`, 30 s unless the consumer says otherwise. That time begins when the server gives a message
-/// away, so messages come again while they wait here if all that were [fetched](Self::with_prefetch) together take longer; it begins again for all of
-/// them when a delivery is [extended](Delivery::extend), as while it is retried in place. What comes again comes
+/// away. For those that wait here, [fetched](Self::with_prefetch) together, it begins again when a delivery is [extended](Delivery::extend), as while it
+/// is retried in place, and when another is asked for and a third of it has passed. What comes again comes
 /// behind what was given meanwhile, so only [`at_most(1)`](Self::at_most) keeps the order when a consumer dies.
 ///
 /// A consumer of this name that the server pushes messages to, that needs no acknowledgements of each, or that has a `max_deliver` is refused,
@@ -54,6 +54,8 @@ struct Consuming {
     waits: bool,
     /// Messages that wait here, and whose time begins again when that of a message in hand does.
     ahead: VecDeque<Message>,
+    /// When the time of those begins again otherwise.
+    extension: NextExtension,
 }
 
 /// Messages that were asked for on a connection, which had been lost so often by then.
@@ -93,8 +95,8 @@ impl NatsConsumer {
         self
     }
 
-    /// Fetches so many messages together, and the next when all of them were handed over. They should have their effects within the consumer's
-    /// `ack_wait`, unless the deliveries before them are extended.
+    /// Fetches so many messages together, and the next when all of them were handed over. Each should have its effect within half of the
+    /// consumer's `ack_wait`, unless deliveries are extended.
     pub fn with_prefetch(mut self, prefetch: u16) -> Self {
         self.prefetch = prefetch.max(1);
         self
@@ -128,7 +130,8 @@ impl NatsConsumer {
         if let Some(why) = loss_by(&consumer.cached_info().config) {
             return Err(self.unsuited(why));
         }
-        Ok(Consuming { consumer, batch: None, ahead: VecDeque::new(), waits: false })
+        let extension = NextExtension::within(consumer.cached_info().config.ack_wait, &self.place.timer);
+        Ok(Consuming { consumer, batch: None, ahead: VecDeque::new(), extension, waits: false })
     }
 
     /// The next message. An error says that there is no connection.
@@ -138,6 +141,9 @@ impl NatsConsumer {
     async fn ask(&self, consuming: &mut Consuming) -> Result<Message, ConsumeError> {
         loop {
             consuming.read_ahead();
+            if consuming.extension.is_due() {
+                consuming.extend_ahead().await?;
+            }
             if let Some(message) = consuming.ahead.pop_front() {
                 consuming.waits = false;
                 return Ok(message);
@@ -168,7 +174,11 @@ impl NatsConsumer {
                 () = self.place.timer.sleep(Self::ASK * 2) => None,
             };
             match given {
-                Some(Ok(message)) => consuming.ahead.push_back(message),
+                // Nothing was here, so all that is ahead comes from now on.
+                Some(Ok(message)) => {
+                    consuming.extension.begin();
+                    consuming.ahead.push_back(message);
+                }
                 Some(Err(error)) => return Err(away(&error)),
                 None => consuming.batch = None,
             }
@@ -228,6 +238,15 @@ impl Consuming {
             }
         }
     }
+
+    /// Begins the time of all messages that wait here again.
+    async fn extend_ahead(&mut self) -> Result<(), ConsumeError> {
+        for message in &self.ahead {
+            in_progress(message).await?;
+        }
+        self.extension.begin();
+        Ok(())
+    }
 }
 
 /// How a consumer of somebody else would lose messages, if it would.
@@ -268,9 +287,7 @@ impl Hold for JetStreamHold {
             && let Some(consuming) = known.as_mut()
         {
             consuming.read_ahead();
-            for message in &consuming.ahead {
-                in_progress(message).await?;
-            }
+            consuming.extend_ahead().await?;
         }
         Ok(Extended::Held)
     }

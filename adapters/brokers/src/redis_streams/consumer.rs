@@ -22,7 +22,8 @@ use super::{
 ///
 /// A member that connects is first given what it had not finished. Redis gives nothing to another member by itself, so each looks for
 /// entries that were not finished for [`IDLE`](Self::IDLE) and takes them over: those of a member that died, and those that were
-/// dropped. The time of an entry in hand, and of those that were read ahead, begins again when a delivery is extended.
+/// dropped. The time of an entry in hand, and of those that were read ahead, begins again when a delivery is extended, and
+/// that of the latter also when another delivery is asked for.
 ///
 /// The order of the stream holds for a group with one member, also through its restarts. A member that takes over from another does so
 /// after newer entries were handled.
@@ -87,10 +88,14 @@ impl Consume for RedisStreamsConsumer {
     async fn next(&self) -> Result<Delivery, ConsumeError> {
         let mut state = self.state.lock().await;
         loop {
-            if let State::Ready(reading) = &mut *state
-                && let Some(given) = reading.ahead.pop_front()
-            {
-                return Ok(self.delivery(given, reading));
+            if let State::Ready(reading) = &mut *state {
+                if let Err(error) = reading.hold_ahead().await {
+                    *state = State::Apart;
+                    return Err(self.trouble(&error));
+                }
+                if let Some(given) = reading.ahead.pop_front() {
+                    return Ok(self.delivery(given, reading));
+                }
             }
             *state = self.begin(std::mem::replace(&mut *state, State::Apart));
             if let State::Busy(reading) = &mut *state {
@@ -132,17 +137,17 @@ impl Hold for EntryHold {
 
     async fn extend(&self) -> Result<Extended, ConsumeError> {
         let state = self.state.upgrade();
-        // A call that reads meanwhile has nothing read ahead.
+        // A call that reads meanwhile has nothing read ahead, or extends it itself.
         let mut state = state.as_ref().and_then(|state| state.try_lock().ok());
-        let ahead = match state.as_deref_mut() {
-            Some(State::Ready(reading)) => Some(&mut reading.ahead),
+        let reading = match state.as_deref_mut() {
+            Some(State::Ready(reading)) => Some(reading),
             _ => None,
         };
-        let behind = ahead.iter().flat_map(|ahead| ahead.iter()).map(|given| given.entry.clone());
+        let behind = reading.iter().flat_map(|reading| &reading.ahead).map(|given| given.entry.clone());
         let entries: Vec<String> = std::iter::once(self.entry.clone()).chain(behind).collect();
         let held = self.answering.extend(&entries).await.map_err(away)?;
-        if let Some(ahead) = ahead {
-            ahead.retain(|given| held.contains(&given.entry));
+        if let Some(reading) = reading {
+            reading.extended(&held);
         }
         Ok(if held.contains(&self.entry) { Extended::Held } else { Extended::Lost })
     }

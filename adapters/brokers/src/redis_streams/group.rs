@@ -1,4 +1,8 @@
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use redis::{RedisResult, Value};
 
@@ -10,18 +14,42 @@ use super::{
     member::{Member, millis},
     wire::Fields,
 };
+use crate::next_extension::NextExtension;
 
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
 pub(super) struct Reading {
     waiting: Connection,
     pub(super) answering: Arc<Answering>,
     pub(super) ahead: VecDeque<Given>,
+    /// When the time of what is ahead begins again.
+    extension: NextExtension,
     /// The last entry that this member had been given before it connected, and has been given again; none if there are no more.
     own: Option<String>,
     /// The place in the list of unfinished entries from which the next look begins.
     look_from: String,
     /// When the group is looked through for abandoned entries.
     look_at: Deadline,
+}
+
+impl Reading {
+    /// Begins the time of what is ahead again if it is time for that, and forgets what another member has.
+    ///
+    /// Effects that are short need no extension of their own, and what waits behind many of them does.
+    pub(super) async fn hold_ahead(&mut self) -> RedisResult<()> {
+        if self.ahead.is_empty() || !self.extension.is_due() {
+            return Ok(());
+        }
+        let entries: Vec<String> = self.ahead.iter().map(|given| given.entry.clone()).collect();
+        let held = self.answering.extend(&entries).await?;
+        self.extended(&held);
+        Ok(())
+    }
+
+    /// All that was ahead was extended, and this is still held.
+    pub(super) fn extended(&mut self, held: &HashSet<String>) {
+        self.ahead.retain(|given| held.contains(&given.entry));
+        self.extension.begin();
+    }
 }
 
 /// An entry, and how often it is known to have been given; 0 where that is not known.
@@ -63,7 +91,8 @@ impl Member {
         let answering = Arc::new(Answering::new(self.clone(), connection));
         let (ahead, own, look_from) = (VecDeque::new(), Some("0".to_owned()), START.to_owned());
         let look_at = Deadline::after(Duration::ZERO, &self.place.timer);
-        Ok(Reading { waiting, answering, ahead, own, look_from, look_at })
+        let extension = NextExtension::within(self.idle, &self.place.timer);
+        Ok(Reading { waiting, answering, ahead, extension, own, look_from, look_at })
     }
 
     /// Reads what this member had not finished when it connected, then abandoned entries when it is time for that, and new ones otherwise.
@@ -124,6 +153,7 @@ impl Member {
 
     /// Keeps entries to be handed over. Those that were deleted from the stream are finished, because nobody can do that any more.
     async fn keep(&self, entries: Vec<Entry>, times: u64, reading: &mut Reading) -> RedisResult<()> {
+        reading.extension.begin();
         let mut gone = Vec::new();
         for (entry, fields) in entries {
             match fields {

@@ -13,14 +13,14 @@ use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
 use claimstream_domain::{HoldLimit, Published};
 use claimstream_ports::{Consume, ConsumeError, Extended, Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, eventually, known_broker};
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 use libtest_mimic::Trial;
 
 use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let Some(url) = known_broker("nats", "consuming from NATS") else { return Vec::new() };
-    let [one, two, three, four, five, six, seven, eight, nine] = [(); 9].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine, ten] = [(); 10].map(|()| url.clone());
     vec![
         trial("nats::everything_that_was_published_comes", move || async move {
             let (publisher, consumer, subject) = fresh(one).await;
@@ -42,6 +42,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         // `read_ahead`
         trial("nats::a_message_in_hand_is_held_with_those_behind_it", move || async move {
             extended(eight).await;
+        }),
+        // Guard: messages behind short effects are held | src/nats/consumer.rs `ask`: no `extend_ahead`
+        trial("nats::what_waits_behind_short_effects_is_held", move || async move {
+            behind_short_effects(ten).await;
         }),
         // Guard: a message of a stream that is gone is not said to be finished | src/nats/consumer.rs `finish`:
         // `double_ack`
@@ -120,6 +124,28 @@ async fn extended(url: String) {
         assert_eq!(next.times, 1);
         next.finish().await.unwrap();
     }
+}
+
+/// No delivery is in hand for long enough to be extended. What the consumer says of its messages is read beside the server.
+async fn behind_short_effects(url: String) {
+    let (publisher, _, subject) = fresh(url.clone()).await;
+    let (stream, timer) = (subject.trim_end_matches(".orders"), HandTimer::default());
+    let place = NatsPlace::new(&url).unwrap().with_timer(Arc::new(timer.clone()));
+    let consumer = NatsConsumer::new(place, stream, "shipping");
+    publisher.publish(&[(); 3].map(|()| publication(&subject, "x"))).await;
+    let client = async_nats::connect(&url).await.unwrap();
+    let said = client.subscribe("$JS.ACK.>").await.unwrap();
+    client.flush().await.unwrap();
+    let mut said = said.filter(|said| std::future::ready(said.subject.contains(stream)));
+    consumer.next().await.unwrap().finish().await.unwrap();
+    timer.advance(NatsConsumer::ACK_WAIT / 3);
+    consumer.next().await.unwrap().finish().await.unwrap();
+    consumer.next().await.unwrap().finish().await.unwrap();
+    let mut words = Vec::new();
+    while words.iter().filter(|word| *word == "+ACK").count() < 3 {
+        words.push(String::from_utf8(said.next().await.unwrap().payload.to_vec()).unwrap());
+    }
+    assert_eq!(words, ["+ACK", "+WPI", "+WPI", "+ACK", "+ACK"]);
 }
 
 async fn gone_while_waiting() {

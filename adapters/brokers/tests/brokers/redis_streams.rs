@@ -15,8 +15,8 @@ use crate::{contract, load::publication, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let Some(url) = known_broker("redis-streams", "consuming from Redis Streams") else { return Vec::new() };
-    let [one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve] =
-        [(); 12].map(|()| url.clone());
+    let [one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen] =
+        [(); 13].map(|()| url.clone());
     vec![
         trial("redis_streams::everything_that_was_published_comes", move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
@@ -70,6 +70,10 @@ pub(crate) fn trials() -> Vec<Trial> {
                 extended(Fresh::at(&twelve)).await;
             },
         ),
+        // Guard: what waits behind short effects is held | src/redis_streams/consumer.rs `next`: no `hold_ahead`
+        trial("redis_streams::what_waits_behind_short_effects_is_held", move || async move {
+            behind_short_effects(Fresh::at(&thirteen)).await;
+        }),
         // Guard: an acknowledgement is repeated on a new connection when its own broke |
         // src/redis_streams/answering.rs `say`: no second try
         trial("redis_streams::an_answer_outlives_its_connection", move || async move {
@@ -145,6 +149,25 @@ async fn extended(fresh: Fresh) {
     finish.exec_async(&mut fresh.connection().await).await.unwrap();
     let late = held.finish().await.unwrap_err();
     assert!(late.to_string().contains("another member has finished it"), "{late}");
+    last.finish().await.unwrap();
+}
+
+/// No delivery is in hand for long enough to be extended.
+async fn behind_short_effects(fresh: Fresh) {
+    const HOUR: Duration = Duration::from_secs(3600);
+    fresh.publish(4).await;
+    next(&fresh.consumer).await.finish().await.unwrap();
+    let entries = fresh.entries().await;
+    fresh.claim("one", &entries[1..], HOUR).await;
+    let second = next(&fresh.consumer).await;
+    assert!(fresh.idle().await.iter().all(|idle| *idle >= HOUR), "it is too early");
+    fresh.claim("two", &entries[2..3], HOUR).await;
+    fresh.timer.advance(IDLE / 3);
+    let last = next(&fresh.consumer).await;
+    assert_eq!(last.received.body.bytes(), b"3", "the other member has the third");
+    let idle = fresh.idle().await;
+    assert!(idle[0] >= HOUR && idle[1] >= HOUR && idle[2] < HOUR, "{idle:?}");
+    second.finish().await.unwrap();
     last.finish().await.unwrap();
 }
 
