@@ -100,8 +100,9 @@ impl PublishHandler {
                 }
             }
         }
-        if let Some(first) = failed.first() {
-            self.pulse.note_silence(began, &first.reason, self.timer.now());
+        if !failed.is_empty() {
+            let failed = failed.iter().map(|it| (it.open.publication.place.as_str(), &it.reason));
+            self.pulse.note_silence(began, failed, self.timer.now());
         }
         failed
     }
@@ -127,7 +128,12 @@ impl PublishHandler {
                 None => {
                     let away = self.pulse.note_unconfirmed(place, &reason, is_unavailable, self.timer.now());
                     let after = self.pulse.confirmed(place);
-                    it.pacing.after(Unconfirmed { before, after, is_unavailable, held, away, pause })
+                    let next =
+                        it.pacing.after(Unconfirmed { before, after, is_unavailable, held, away, pause });
+                    if matches!(next, NextStep::GoBack(_)) {
+                        self.pulse.note_gone_back(place, &reason, self.timer.now());
+                    }
+                    next
                 }
             };
             if let Some(key) = key {

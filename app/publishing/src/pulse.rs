@@ -18,6 +18,8 @@ struct State {
     /// How many messages the broker has confirmed.
     confirmed: u64,
     away_since: Option<Duration>,
+    /// Whether the log says that the broker confirms nothing.
+    is_said: bool,
     /// Places that did not confirm a message.
     places: BTreeMap<String, Place>,
 }
@@ -26,6 +28,8 @@ struct State {
 struct Place {
     /// How much the broker had confirmed when it last confirmed something here.
     confirmed: u64,
+    /// How much it had confirmed when a message was not confirmed here, for the first time since then.
+    failed_at: Option<u64>,
     away_since: Option<Duration>,
     noted: Duration,
 }
@@ -61,11 +65,12 @@ impl Pulse {
         let mut state = self.state();
         state.confirmed += 1;
         let confirmed = state.confirmed;
-        if state.away_since.take().is_some() {
+        state.away_since = None;
+        if std::mem::take(&mut state.is_said) {
             tracing::info!(target_name = self.name, "the broker confirms messages again");
         }
         if let Some(known) = state.places.get_mut(place) {
-            known.confirmed = confirmed;
+            (known.confirmed, known.failed_at) = (confirmed, None);
             if known.away_since.take().is_some() {
                 tracing::info!(target_name = self.name, place, "the place takes messages again");
             }
@@ -82,12 +87,14 @@ impl Pulse {
         now: Duration,
     ) -> Duration {
         let mut state = self.state();
+        let confirmed = state.confirmed;
         if !state.places.contains_key(place) {
             state.make_way(now);
             state.places.insert(place.to_owned(), Place::default());
         }
         let Some(known) = state.places.get_mut(place) else { return Duration::ZERO };
         known.noted = now;
+        known.failed_at.get_or_insert(confirmed);
         if is_unavailable && known.away_since.is_none() {
             known.away_since = Some(now);
             tracing::warn!(target_name = self.name, place, %reason, "the place takes nothing; its messages wait and lose no attempt");
@@ -95,12 +102,35 @@ impl Pulse {
         known.away_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
     }
 
-    /// Notes the end of a call that brought no confirmation; `before` is what the broker had confirmed when it began. Calls run at the same time,
-    /// so the broker is away only if none of them had one.
-    pub(crate) fn note_silence(&self, before: u64, reason: &Reason, now: Duration) {
+    /// Notes that a message goes back from this place. A place that has confirmed nothing while others have is away, whatever the broker says
+    /// of it: it may refuse all messages.
+    pub(crate) fn note_gone_back(&self, place: &str, reason: &Reason, now: Duration) {
         let mut state = self.state();
-        if state.confirmed == before && state.away_since.is_none() {
-            state.away_since = Some(now);
+        let confirmed = state.confirmed;
+        let Some(known) = state.places.get_mut(place) else { return };
+        if known.away_since.is_none() && known.failed_at.is_some_and(|then| confirmed > then) {
+            known.away_since = Some(now);
+            tracing::warn!(target_name = self.name, place, %reason, "the place confirms nothing while others do; its messages wait and lose no attempt");
+        }
+    }
+
+    /// Notes the end of a call that did not confirm messages of these places; `before` is what the broker had confirmed when it began. Calls
+    /// run at the same time, so the broker is away only if none of them had a confirmation. Nothing more is said of places that are known to be away.
+    pub(crate) fn note_silence<'a>(
+        &self,
+        before: u64,
+        failed: impl IntoIterator<Item = (&'a str, &'a Reason)>,
+        now: Duration,
+    ) {
+        let mut state = self.state();
+        if state.confirmed != before {
+            return;
+        }
+        state.away_since.get_or_insert(now);
+        let is_known = |place: &str| state.places.get(place).is_some_and(|known| known.away_since.is_some());
+        let news = failed.into_iter().find(|(place, _)| !is_known(place));
+        if let Some((_, reason)) = news.filter(|_| !state.is_said) {
+            state.is_said = true;
             tracing::warn!(target_name = self.name, %reason, "the broker confirms nothing; messages wait and lose no attempt");
         }
     }

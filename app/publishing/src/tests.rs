@@ -4,7 +4,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -199,10 +199,49 @@ fn a_call_that_brings_nothing_is_no_sign_of_an_outage_while_others_are_confirmed
     let pulse = Pulse::of("orders");
     let began = pulse.confirmed("eu").anywhere;
     pulse.note_confirmed("us");
-    pulse.note_silence(began, &Reason::new("gone"), Duration::ZERO);
+    let gone = Reason::new("gone");
+    pulse.note_silence(began, [("eu", &gone)], Duration::ZERO);
     assert_eq!(pulse.away_since(), None);
-    pulse.note_silence(pulse.confirmed("eu").anywhere, &Reason::new("gone"), Duration::ZERO);
+    pulse.note_silence(pulse.confirmed("eu").anywhere, [("eu", &gone)], Duration::ZERO);
     assert_eq!(pulse.away_since(), Some(Duration::ZERO));
+}
+
+/// A broker that confirms messages of another place while it takes none of a call.
+#[derive(Default)]
+struct Besides(OnceLock<Arc<Pulse>>);
+
+#[async_trait]
+impl Publish for Besides {
+    async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
+        self.0.get().unwrap().note_confirmed("orders.us");
+        vec![Published::unconfirmed("the user may not publish here"); publications.len()]
+    }
+}
+
+/// Guard: a place that confirms nothing while others do is said to be away | publish_handler.rs `judge`: no `note_gone_back`
+#[test]
+fn a_place_whose_messages_are_refused_while_others_are_served_is_away_until_it_confirms_one() {
+    let (broker, timer) = (Arc::new(Besides::default()), Arc::new(HandTimer::default()));
+    let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
+    let handler = PublishHandler::new("orders", broker.clone(), route, timer.clone());
+    let standing = handler.standing();
+    broker.0.set(Arc::clone(&standing.pulse)).unwrap();
+    let given = Given::default();
+    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &given));
+    assert!(matches!(given.0.lock().unwrap()[&0], Verdict::Postpone { .. }));
+    assert!(standing.is_away() && !standing.stays_away(), "the place is, and the broker is not");
+    standing.pulse.note_confirmed("orders.eu");
+    assert!(!standing.is_away());
+}
+
+/// Guard: a broker that is away has no places that are | pulse.rs `note_gone_back`: no look at `failed_at`
+#[test]
+fn a_broker_that_confirms_nothing_has_no_place_that_is_away() {
+    let (broker, timer) = (Arc::new(Broker::default()), Arc::new(HandTimer::default()));
+    let handler = handler(&broker, &timer);
+    let standing = handler.standing();
+    block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &Given::default()));
+    assert!(standing.stays_away() && !standing.pulse.has_place_away());
 }
 
 #[test]
