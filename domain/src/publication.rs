@@ -30,6 +30,8 @@ pub enum Published {
     Unavailable(Reason),
     /// The broker did not confirm it. It may have arrived all the same; the same publication can be sent again.
     Unconfirmed(Reason),
+    /// It was not sent, because there was no connection, no time, or an earlier one of its key was not confirmed. It can be sent later.
+    Unsent(Reason),
 }
 
 impl Published {
@@ -45,11 +47,16 @@ impl Published {
 
     /// Whether the broker does not have it for certain, and may have it later.
     pub fn is_open(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Unconfirmed(_))
+        matches!(self, Self::Unavailable(_) | Self::Unconfirmed(_) | Self::Unsent(_))
     }
 
     /// A publication without a confirmation, and why.
     pub fn unconfirmed(why: impl std::fmt::Display) -> Self {
         Self::Unconfirmed(Reason::new(why))
+    }
+
+    /// A publication that was not sent, and why.
+    pub fn unsent(why: impl std::fmt::Display) -> Self {
+        Self::Unsent(Reason::new(why))
     }
 }

@@ -35,14 +35,14 @@ impl<'a> Answers<'a> {
     pub(crate) fn next_wave(&mut self) -> Option<Vec<usize>> {
         if self.is_late() {
             let unsent: Vec<_> = self.waves.by_ref().flatten().collect();
-            unsent.into_iter().for_each(|at| self.give(at, Published::unconfirmed(TOO_LATE)));
+            unsent.into_iter().for_each(|at| self.give(at, Published::unsent(TOO_LATE)));
         }
         loop {
             let wave = self.waves.next()?;
             let (held_up, free): (Vec<_>, Vec<_>) =
                 wave.into_iter().partition(|at| self.key(*at).is_some_and(|key| self.held_up.contains(key)));
             for at in held_up {
-                self.given[at] = Some(Published::unconfirmed(HELD_UP));
+                self.given[at] = Some(Published::unsent(HELD_UP));
             }
             if !free.is_empty() {
                 return Some(free);
@@ -70,8 +70,11 @@ impl<'a> Answers<'a> {
         wave.iter().copied().filter(|at| self.given[*at].is_none()).collect()
     }
 
-    /// All answers; what has none was not confirmed, for the reason given.
-    pub(crate) fn finish(self, otherwise: &str) -> Vec<Published> {
+    /// All answers; what has none was not sent or not confirmed, for the reason given.
+    pub(crate) fn finish(mut self, otherwise: &str) -> Vec<Published> {
+        for at in self.waves.by_ref().flatten() {
+            self.given[at].get_or_insert_with(|| Published::unsent(otherwise));
+        }
         let given = self.given.into_iter();
         given.map(|answer| answer.unwrap_or_else(|| Published::unconfirmed(otherwise))).collect()
     }
@@ -121,7 +124,7 @@ mod tests {
         answers.give(5, Published::Confirmed);
         assert_eq!(answers.next_wave(), None);
         let given = answers.finish("never sent");
-        assert_eq!(given[3], Published::unconfirmed(HELD_UP));
+        assert_eq!(given[3], Published::unsent(HELD_UP));
         assert_eq!([&given[4], &given[5]], [&Published::Confirmed; 2]);
     }
 
@@ -141,16 +144,17 @@ mod tests {
         assert_eq!(answers.next_wave(), None);
         let given = answers.finish("never sent");
         assert_eq!([&given[0], &given[1], &given[3]], [&Published::Confirmed; 3]);
-        assert_eq!(given[2], Published::unconfirmed(TOO_LATE));
+        assert_eq!(given[2], Published::unsent(TOO_LATE));
     }
 
     #[test]
     fn what_was_never_sent_is_not_confirmed() {
-        let publications = publications(&["", ""]);
+        let publications = publications(&["a", "", "a"]);
         let mut answers = Answers::to(&publications, &timer());
         let wave = answers.next_wave().unwrap();
         answers.give(0, Published::Confirmed);
         assert_eq!(answers.open(&wave), [1]);
-        assert_eq!(answers.finish("gone"), [Published::Confirmed, Published::unconfirmed("gone")]);
+        let expected = [Published::Confirmed, Published::unconfirmed("gone"), Published::unsent("gone")];
+        assert_eq!(answers.finish("gone"), expected);
     }
 }

@@ -20,6 +20,7 @@ use crate::{broker_standing::BrokerStanding, pulse::Pulse};
 /// | the broker confirms others at its place, and not this one, twice | has failed an attempt, and comes again by the retry policy |
 /// | the broker confirms others at other places, and not this one, twice | goes back; no attempt is counted |
 /// | one before it of its ordering key fails or goes back, and it was not sent | goes back with that one; no attempt is counted |
+/// | it was not sent for another reason | goes back; no attempt is counted |
 ///
 /// So an outage of the broker or of one of its places costs no attempts, however long it is, and a message that alone is never
 /// confirmed at its place ends as a dead letter. If there is no other message meanwhile, the two cannot be told apart, and it is tried for ever.
@@ -37,12 +38,13 @@ struct Open {
     pacing: OutagePacing,
 }
 
-/// A message that was sent and not confirmed.
+/// A message that was not confirmed.
 struct Failed {
     open: Open,
-    /// What had been confirmed when it was sent.
+    /// What had been confirmed before the call.
     before: Confirmed,
     reason: Reason,
+    was_sent: bool,
     is_unavailable: bool,
 }
 
@@ -87,16 +89,19 @@ impl PublishHandler {
         for ((((index, pacing), publication), before), answer) in
             kept.into_iter().zip(publications).zip(before).zip(answers)
         {
-            let is_unavailable = matches!(answer, Published::Unavailable(_));
+            let (was_sent, is_unavailable) =
+                (!matches!(answer, Published::Unsent(_)), matches!(answer, Published::Unavailable(_)));
             match answer {
                 Published::Confirmed => {
                     self.pulse.note_confirmed(&publication.place);
                     verdicts.give(index, Verdict::ack());
                 }
                 Published::Refused(reason) => verdicts.give(index, Verdict::Bury { reason }),
-                Published::Unavailable(reason) | Published::Unconfirmed(reason) => {
+                Published::Unavailable(reason)
+                | Published::Unconfirmed(reason)
+                | Published::Unsent(reason) => {
                     let open = Open { index, publication, pacing };
-                    failed.push(Failed { open, before, reason, is_unavailable });
+                    failed.push(Failed { open, before, reason, was_sent, is_unavailable });
                 }
             }
         }
@@ -117,7 +122,7 @@ impl PublishHandler {
         verdicts: &dyn Verdicts,
     ) -> Vec<Open> {
         let (mut open, mut keys) = (Vec::new(), HashMap::new());
-        for Failed { open: mut it, before, reason, is_unavailable } in failed {
+        for Failed { open: mut it, before, reason, was_sent, is_unavailable } in failed {
             let Some(claimed) = batch.get(it.index) else { continue };
             let place = &it.publication.place;
             let key = claimed.message.ordering_key.as_ref();
@@ -126,12 +131,16 @@ impl PublishHandler {
                 Some(NextStep::Fail) => NextStep::GoBack(OutagePacing::SHORTEST),
                 Some(next) => *next,
                 None => {
-                    let away = self.pulse.note_unconfirmed(place, &reason, is_unavailable, self.timer.now());
+                    let now = self.timer.now();
+                    let away = match was_sent {
+                        true => self.pulse.note_unconfirmed(place, &reason, is_unavailable, now),
+                        false => Duration::ZERO,
+                    };
                     let after = self.pulse.confirmed(place);
-                    let next =
-                        it.pacing.after(Unconfirmed { before, after, is_unavailable, held, away, pause });
-                    if matches!(next, NextStep::GoBack(_)) {
-                        self.pulse.note_gone_back(place, &reason, self.timer.now());
+                    let sent = Unconfirmed { before, after, was_sent, is_unavailable, held, away, pause };
+                    let next = it.pacing.after(sent);
+                    if was_sent && matches!(next, NextStep::GoBack(_)) {
+                        self.pulse.note_gone_back(place, &reason, now);
                     }
                     next
                 }

@@ -142,12 +142,18 @@ fn what_was_cut_off_behind_a_confirmation_is_sent_again_and_alone() {
 /// The verdicts on a batch whose broker confirms a message at the place of `region` while the batch waits to be sent again, and confirms
 /// nothing of the batch itself.
 fn judged_while_others_are_confirmed(region: &'static str, batch: &[Claimed]) -> BTreeMap<usize, Verdict> {
+    judged_with_others(region, batch, away())
+}
+
+/// The same, if `last` is what becomes of each message of the batch when it is sent again.
+fn judged_with_others(region: &'static str, batch: &[Claimed], last: Published) -> BTreeMap<usize, Verdict> {
     let (broker, timer) = (Arc::new(Broker::default()), Arc::new(BusyTimer::default()));
     let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
     let handler = Arc::new(PublishHandler::new("orders", broker.clone(), route, timer.clone()));
     let (other, answers) = (Arc::clone(&handler), Arc::clone(&broker));
     *timer.meanwhile.lock().unwrap() = Some(Box::new(move || {
-        answers.answers.lock().unwrap().push_back(vec![Published::Confirmed]);
+        let both = [vec![Published::Confirmed], vec![last; 3]];
+        answers.answers.lock().unwrap().extend(both);
         let batch = [claimed(9, Some(region))];
         other.handle_batch(&batch, &Given::default()).now_or_never().unwrap();
     }));
@@ -167,6 +173,16 @@ fn a_message_that_is_not_confirmed_where_others_are_fails_an_attempt_and_those_b
     let given = judged_while_others_are_confirmed("eu", &batch);
     assert_eq!([&given[&0], &given[&2]], [&Verdict::nack("gone"); 2]);
     assert!(matches!(&given[&1], Verdict::Postpone { .. }), "behind one of its key: {:?}", given[&1]);
+}
+
+/// Guard: a message that was not sent loses no attempt | publish_handler.rs `publish`: `was_sent` is always true
+#[test]
+fn a_message_that_was_not_sent_goes_back_uncounted_where_others_are_confirmed() {
+    let batch = [claimed(1, Some("eu")), claimed(2, Some("eu")), without_key(claimed(3, Some("eu")))];
+    let given = judged_with_others("eu", &batch, Published::unsent("no time was left"));
+    for (index, verdict) in given {
+        assert!(matches!(&verdict, Verdict::Postpone { .. }), "{index}: {verdict:?}");
+    }
 }
 
 /// Guard: what another place confirms costs a message no attempt | publish_handler.rs: one name for all places in
@@ -225,7 +241,7 @@ fn a_place_whose_messages_are_refused_while_others_are_served_is_away_until_it_c
     let route = Route { place: "orders.{header:region}".parse().unwrap(), events: EventMode::Plain };
     let handler = PublishHandler::new("orders", broker.clone(), route, timer.clone());
     let standing = handler.standing();
-    broker.0.set(Arc::clone(&standing.pulse)).unwrap();
+    assert!(broker.0.set(Arc::clone(&standing.pulse)).is_ok());
     let given = Given::default();
     block_on(handler.handle_batch(&[claimed(1, Some("eu"))], &given));
     assert!(matches!(given.0.lock().unwrap()[&0], Verdict::Postpone { .. }));

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// away, say nothing of the message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutagePacing {
-    /// What had been confirmed when a message of the place was not, for the first time.
+    /// What had been confirmed when a message of the place was sent and was not, for the first time.
     failed_at: Option<Confirmed>,
 }
 
@@ -19,13 +19,15 @@ pub struct Confirmed {
     pub anywhere: u64,
 }
 
-/// A message that was sent and not confirmed.
+/// A message that was not confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unconfirmed {
     /// What had been confirmed when the message was sent.
     pub before: Confirmed,
     /// What had been confirmed when its answer was there.
     pub after: Confirmed,
+    /// Whether it was sent at all.
+    pub was_sent: bool,
     /// Whether the broker said that the place takes nothing now, as when it is absent or full.
     pub is_unavailable: bool,
     /// How long its batch has been held.
@@ -59,11 +61,14 @@ impl OutagePacing {
     ///
     /// Confirmations count only if they came after the first failure and before the message was sent once more: one that was cut off
     /// with its batch has not failed alone. A message is not held in place while other places confirm, nor for a place that has been
-    /// unavailable for long, because its batch occupies a worker that could serve others.
+    /// unavailable for long, because its batch occupies a worker that could serve others. A message that was not sent fails no attempt.
     pub fn after(&mut self, sent: Unconfirmed) -> NextStep {
-        let Unconfirmed { before, after, is_unavailable, held, away, pause } = sent;
-        let first = *self.failed_at.get_or_insert(after);
-        let is_alone = before.here > first.here && !is_unavailable;
+        let Unconfirmed { before, after, was_sent, is_unavailable, held, away, pause } = sent;
+        let first = match was_sent {
+            true => *self.failed_at.get_or_insert(after),
+            false => self.failed_at.unwrap_or(after),
+        };
+        let is_alone = before.here > first.here && was_sent && !is_unavailable;
         let others_are_served =
             before.anywhere > first.anywhere || (is_unavailable && after.anywhere > before.anywhere);
         let is_held_long = held >= Self::HOLD || (is_unavailable && away >= Self::HOLD);
@@ -90,7 +95,15 @@ mod tests {
 
     fn unconfirmed(before: Confirmed, after: Confirmed) -> Unconfirmed {
         let pause = Duration::from_millis(50);
-        Unconfirmed { before, after, is_unavailable: false, held: pause, away: Duration::ZERO, pause }
+        Unconfirmed {
+            before,
+            after,
+            was_sent: true,
+            is_unavailable: false,
+            held: pause,
+            away: Duration::ZERO,
+            pause,
+        }
     }
 
     #[test]
@@ -123,6 +136,18 @@ mod tests {
             let full = Unconfirmed { is_unavailable: true, ..unconfirmed(before, before) };
             assert_ne!(pacing.after(full), NextStep::Fail);
         }
+    }
+
+    /// Guard: a message that was not sent has failed no attempt | `after`: `is_alone` also where it was not sent
+    #[test]
+    fn a_message_that_was_not_sent_fails_no_attempt() {
+        let mut pacing = OutagePacing::default();
+        let unsent = |before| Unconfirmed { was_sent: false, ..unconfirmed(before, before) };
+        assert!(matches!(pacing.after(unsent(confirmed(1, 1))), NextStep::Again(_)));
+        let first = unconfirmed(confirmed(2, 2), confirmed(2, 2));
+        assert!(matches!(pacing.after(first), NextStep::Again(_)), "it is the first time that it was sent");
+        assert_eq!(pacing.after(unsent(confirmed(3, 3))), NextStep::GoBack(OutagePacing::SHORTEST));
+        assert_eq!(pacing.after(unconfirmed(confirmed(3, 3), confirmed(3, 3))), NextStep::Fail);
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Publish for KafkaPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
         let producer = match self.producer().await {
             Ok(producer) => producer,
-            Err(why) => return vec![Published::unconfirmed(why); publications.len()],
+            Err(why) => return vec![Published::unsent(why); publications.len()],
         };
         let mut call = Call { place: &self.place, producer, publications, asked: BTreeMap::new() };
         let mut answers = Answers::to(publications, self.place.timer());

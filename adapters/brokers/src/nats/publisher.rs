@@ -37,6 +37,7 @@ use crate::{
 /// | nothing answers at the subject, and JetStream says nothing | unconfirmed: a server that starts |
 /// | larger than the server or the stream takes | refused |
 /// | anything else; silence; a lost connection | unconfirmed |
+/// | none, because there is no connection, or no time for another round | unsent |
 pub struct NatsPublisher {
     place: NatsPlace,
     link: Link,
@@ -99,7 +100,7 @@ impl Publish for NatsPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
         let session = match self.link.session(&self.place, Self::PATIENCE).await {
             Ok(session) => session,
-            Err(no) => return vec![Published::Unconfirmed(no.reason()); publications.len()],
+            Err(no) => return vec![Published::Unsent(no.reason()); publications.len()],
         };
         let mut call = Call::new(self, session, publications);
         let longest = Deadline::after(LONGEST, &self.place.timer);
@@ -124,7 +125,7 @@ struct Call<'a> {
     publisher: &'a NatsPublisher,
     session: Session,
     publications: &'a [Publication],
-    /// Unconfirmed until something else is known.
+    /// Unsent until something else is known.
     answers: Vec<Published>,
     /// The keys of which a message was not confirmed, nor refused.
     stuck: HashSet<&'a str>,
@@ -138,8 +139,7 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn new(publisher: &'a NatsPublisher, session: Session, publications: &'a [Publication]) -> Self {
-        let answers =
-            vec![Published::unconfirmed("it waits for another message of its key"); publications.len()];
+        let answers = vec![Published::unsent("it waits for another message of its key"); publications.len()];
         let (lost, until) = (session.standing.borrow().lost, publisher.deadline());
         let (stuck, absent) = (HashSet::new(), HashMap::new());
         Self { publisher, session, publications, answers, stuck, absent, lost, until }
@@ -166,7 +166,7 @@ impl<'a> Call<'a> {
 
     /// Sends nothing of a wave.
     fn leave(&mut self, wave: &[usize]) {
-        wave.iter().for_each(|index| self.note(*index, Published::unconfirmed(TOO_LATE)));
+        wave.iter().for_each(|index| self.note(*index, Published::unsent(TOO_LATE)));
     }
 
     fn is_stuck(&self, publication: &Publication) -> bool {

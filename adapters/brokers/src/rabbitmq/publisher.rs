@@ -160,7 +160,13 @@ impl<'a> Call<'a> {
         if open.is_empty() {
             return Ok(None);
         }
-        let line = self.lines.take().await?;
+        let line = match self.lines.take().await {
+            Ok(line) => line,
+            Err(why) => {
+                open.iter().for_each(|at| self.answers.give(*at, Published::unsent(&why)));
+                return Err(why);
+            }
+        };
         let ended = self.outstanding(&line, open).await;
         let troubles = self.note(ended);
         let place = self.lines.place();
@@ -228,7 +234,7 @@ impl<'a> Call<'a> {
         for at in open {
             // Untested: the test of a call that lasts long ends between two waves
             if self.answers.is_late() {
-                self.answers.give(at, Published::unconfirmed(TOO_LATE));
+                self.answers.give(at, Published::unsent(TOO_LATE));
             }
             self.refuse_unsendable(&[at]);
             let open = self.answers.open(&[at]);

@@ -30,6 +30,7 @@ use redis::{Pipeline, RedisError, RedisResult, Value};
 /// | the message is larger than `proto-max-bulk-len` | refused |
 /// | the user may not write to this key; any other error that one message has for itself | unconfirmed, and the other messages are not |
 /// | anything else; silence; a lost connection | unconfirmed |
+/// | none, because there is no connection, or the server takes no message | unsent |
 ///
 /// Redis confirms what it has in memory. Whether that outlives a crash is decided by `appendonly` and `appendfsync`.
 pub struct RedisStreamsPublisher {
@@ -149,15 +150,19 @@ impl RedisStreamsPublisher {
         let mut takes_none: Option<String> = None;
         for publication in publications {
             let is_held_up = publication.key.as_ref().is_some_and(|key| held_up.contains(key));
-            let meaning = match &takes_none {
-                Some(why) => Err(Meaning::NoneNow(why.clone())),
-                None if is_held_up => Err(Meaning::NotNow(HELD_UP.to_owned())),
-                None => self.add_one(&mut on, publication).await,
+            let answer = match &takes_none {
+                Some(why) => Published::unsent(why),
+                None if is_held_up => Published::unsent(HELD_UP),
+                None => match self.add_one(&mut on, publication).await {
+                    Ok(()) => Published::Confirmed,
+                    Err(meaning) => {
+                        if let Meaning::NoneNow(why) = &meaning {
+                            takes_none = Some(why.clone());
+                        }
+                        meaning.into()
+                    }
+                },
             };
-            if let Err(Meaning::NoneNow(why)) = &meaning {
-                takes_none = Some(why.clone());
-            }
-            let answer = meaning.map_or_else(Published::from, |()| Published::Confirmed);
             if let Some(key) = publication.key.as_ref().filter(|_| answer.is_open()) {
                 held_up.insert(key);
             }
@@ -204,7 +209,7 @@ impl Publish for RedisStreamsPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
         let mut connected = match self.connected().await {
             Ok(connected) => connected,
-            Err(why) => return vec![Published::Unconfirmed(why); publications.len()],
+            Err(why) => return vec![Published::Unsent(why); publications.len()],
         };
         let largest = connected.largest;
         let fits = |publication: &&Publication| publication.body.bytes().len() <= largest;
@@ -228,7 +233,7 @@ fn too_large(largest: usize) -> String {
 }
 
 fn is_unconfirmed(answer: &Published) -> bool {
-    matches!(answer, Published::Unconfirmed(_))
+    matches!(answer, Published::Unconfirmed(_) | Published::Unsent(_))
 }
 
 fn answer_for(place: &str, answer: RedisResult<Value>) -> Published {

@@ -79,7 +79,9 @@ impl<'a> Load<'a> {
         for (publication, answer) in batch.into_iter().zip(answers) {
             match answer {
                 Published::Confirmed => self.published.push(publication),
-                Published::Unavailable(_) | Published::Unconfirmed(_) => again.push(publication),
+                Published::Unavailable(_) | Published::Unconfirmed(_) | Published::Unsent(_) => {
+                    again.push(publication)
+                }
                 Published::Refused(why) => panic!("refused: {why}"),
             }
         }

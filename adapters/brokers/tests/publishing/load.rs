@@ -36,7 +36,9 @@ impl Load {
                 let left =
                     pending.into_iter().zip(answers).filter_map(|(publication, answer)| match answer {
                         Published::Confirmed => None,
-                        Published::Unavailable(_) | Published::Unconfirmed(_) => Some(publication),
+                        Published::Unavailable(_) | Published::Unconfirmed(_) | Published::Unsent(_) => {
+                            Some(publication)
+                        }
                         Published::Refused(why) => panic!("refused: {why}"),
                     });
                 pending = left.collect();

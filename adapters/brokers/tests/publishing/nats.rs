@@ -16,7 +16,7 @@ use futures::StreamExt;
 
 use crate::{
     load::{Entry, Load},
-    publication::{absence, all_are_confirmed, doubt, fresh, heavy, publication, refusal},
+    publication::{absence, all_are_confirmed, doubt, fresh, heavy, obstacle, publication, refusal},
 };
 
 const NATS: &str = "nats";
@@ -152,7 +152,7 @@ async fn a_silent_subject_holds_up_no_message_behind_another_one() {
     let (answers, ()) = tokio::join!(nats.publish(&batch), round_ends);
     assert!(!doubt(&answers[1]).is_empty());
     assert!(all_are_confirmed(&[answers[0].clone(), answers[2].clone()]), "{answers:?}");
-    assert!(doubt(&answers[3]).contains("another message of its key"), "{answers:?}");
+    assert!(obstacle(&answers[3]).contains("another message of its key"), "{answers:?}");
     assert_eq!(messages(&mut stream).await, 3, "one of them is of this test itself");
 }
 
@@ -191,7 +191,7 @@ async fn a_call_ends_though_each_of_its_rounds_is_slow() {
         () = rounds_end => panic!("the subscription has ended"),
     };
     assert_eq!(rounds.get(), 5, "a call sends for 20 s, and a round takes 4 s");
-    assert!(doubt(&answers[8]).contains("took too long"), "{answers:?}");
+    assert!(obstacle(&answers[8]).contains("took too long"), "{answers:?}");
 }
 
 /// The client allows 5,000 messages without an answer unless somebody says otherwise, and a call reads no answer before all of its own are sent.
@@ -213,7 +213,7 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
     let answers = publisher(&format!("nats://app:hunter2@127.0.0.1:{port}")).publish(&batch).await;
     for answer in &answers {
         assert!(
-            doubt(answer).starts_with(&format!("nats://127.0.0.1:{port} cannot be reached")),
+            obstacle(answer).starts_with(&format!("nats://127.0.0.1:{port} cannot be reached")),
             "{answer:?}"
         );
     }

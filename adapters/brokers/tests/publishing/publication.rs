@@ -50,6 +50,15 @@ pub(crate) fn absence(answer: &Published) -> &str {
     }
 }
 
+/// Why it was not sent.
+#[track_caller]
+pub(crate) fn obstacle(answer: &Published) -> &str {
+    match answer {
+        Published::Unsent(why) => why.as_str(),
+        other => panic!("it was sent: {other:?}"),
+    }
+}
+
 /// Why it is not confirmed.
 #[track_caller]
 pub(crate) fn doubt(answer: &Published) -> &str {

@@ -103,10 +103,7 @@ pub(super) async fn a_server_that_is_away_leaves_everything_unconfirmed(_url: St
     let answers = publisher.publish(&[publication("q", "x"), numbered("q", 1), numbered("q", 1)]).await;
     assert_eq!(answers.len(), 3);
     for answer in &answers {
-        assert!(
-            why(answer).starts_with("unconfirmed: cannot connect to amqp://127.0.0.1:1/: "),
-            "{answer:?}"
-        );
+        assert!(why(answer).starts_with("unsent: cannot connect to amqp://127.0.0.1:1/: "), "{answer:?}");
         assert!(!why(answer).contains("hunter2"), "{answer:?}");
     }
 }

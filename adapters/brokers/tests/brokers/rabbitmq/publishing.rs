@@ -33,6 +33,7 @@ pub(super) fn why(answer: &Published) -> String {
         Published::Refused(why) => format!("refused: {why}"),
         Published::Unavailable(why) => format!("unavailable: {why}"),
         Published::Unconfirmed(why) => format!("unconfirmed: {why}"),
+        Published::Unsent(why) => format!("unsent: {why}"),
         Published::Confirmed => "confirmed".to_owned(),
     }
 }
