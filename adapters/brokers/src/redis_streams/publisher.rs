@@ -38,7 +38,7 @@ pub struct RedisStreamsPublisher {
     kept: Option<u64>,
     connection: Shared<Connected, Reason>,
     connections: AtomicU64,
-    /// Whether the connection ended over the last call of several messages, as it does over one that is too large.
+    /// Whether the connection ended over the last call, as it does over a message that is too large.
     ended_over_a_call: AtomicBool,
 }
 
@@ -123,7 +123,8 @@ impl RedisStreamsPublisher {
             Err(error) => {
                 // It may be broken, or lead to a server that is the master no more.
                 self.connection.forget(|known| known.number == connected.number).await;
-                self.ended_over_a_call.store(publications.len() > 1, Relaxed);
+                // Silence is no answer to one message that is too large.
+                self.ended_over_a_call.store(publications.len() > 1 || !error.is_timeout(), Relaxed);
                 vec![Published::unconfirmed(error); publications.len()]
             }
         }

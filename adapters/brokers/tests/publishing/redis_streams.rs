@@ -15,7 +15,7 @@ use redis::aio::MultiplexedConnection;
 
 use crate::{
     load::{Entry, Load},
-    publication::{absence, all_are_confirmed, doubt, fresh, heavy, publication, refusal},
+    publication::{absence, all_are_confirmed, doubt, fresh, heavy, obstacle, publication, refusal},
 };
 
 const REDIS: &str = "redis-streams";
@@ -118,7 +118,7 @@ async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_al
     ];
     let answers = redis.publish(&batch).await;
     assert!(doubt(&answers[1]).contains("no permissions"), "{answers:?}");
-    assert!(doubt(&answers[2]).contains("an earlier message of its ordering key"), "{answers:?}");
+    assert!(obstacle(&answers[2]).contains("an earlier message of its ordering key"), "{answers:?}");
     let others = [0, 3, 4].map(|at: usize| answers[at].clone());
     assert!(all_are_confirmed(&others), "{answers:?}");
     let held: Vec<_> = entries(&mut connection, &stream).await.iter().map(|it| it["id"].clone()).collect();
@@ -165,6 +165,39 @@ async fn a_message_over_a_limit_that_nobody_could_know_is_alone_not_confirmed() 
     assert_eq!(held, expected, "once each, in their order");
 }
 
+/// Guard: a message over which the connection ended is sent on a connection of its own, also if it was alone |
+/// src/redis_streams/publisher.rs `add`: `ended_over_a_call` only after calls of several
+#[tokio::test]
+async fn a_message_over_a_limit_that_is_alone_in_its_calls_ends_the_connection_of_others_once() {
+    let Some(broker) = PrivateBroker::start_if_known(REDIS, "lone messages over limits of Redis") else {
+        return;
+    };
+    let mut connection = connection(broker.url()).await;
+    let limit = redis::cmd("CONFIG").arg("SET").arg("proto-max-bulk-len").arg("1mb").to_owned();
+    limit.exec_async(&mut connection).await.unwrap();
+    let redis = publisher(&user_of_trials(&mut connection, broker.url()).await);
+    let heavy = [heavy(&fresh("trial"), 1_100_000)];
+    assert!(!doubt(&redis.publish(&heavy).await[0]).is_empty());
+    let mut common = None;
+    for _ in 0..2 {
+        let answers = redis.publish(&heavy).await;
+        let oldest = oldest_of_app(&mut connection).await.expect("the connection of all calls has ended");
+        assert_eq!(*common.get_or_insert(oldest), oldest, "the connection of all calls has ended");
+        // The answer may be lost with the connection.
+        if let Published::Refused(why) = &answers[0] {
+            assert!(why.as_str().contains("the server takes"), "{why:?}");
+            return;
+        }
+    }
+}
+
+/// The connection of the user of trials that was made first.
+async fn oldest_of_app(connection: &mut MultiplexedConnection) -> Option<u64> {
+    let all: String = redis::cmd("CLIENT").arg("LIST").query_async(connection).await.unwrap();
+    let of_app = all.lines().filter(|line| line.contains(" user=app "));
+    of_app.filter_map(|line| line.strip_prefix("id=")?.split(' ').next()?.parse().ok()).min()
+}
+
 /// The URL of a user who may write to streams of trials, and may not ask for settings.
 async fn user_of_trials(connection: &mut MultiplexedConnection, url: &str) -> String {
     let mut user = redis::cmd("ACL");
@@ -181,7 +214,7 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
     let answers = publisher(&format!("redis://:hunter2@127.0.0.1:{port}/0")).publish(&batch).await;
     for answer in &answers {
         assert!(
-            doubt(answer).starts_with(&format!("redis://127.0.0.1:{port}/0 cannot be reached")),
+            obstacle(answer).starts_with(&format!("redis://127.0.0.1:{port}/0 cannot be reached")),
             "{answer:?}"
         );
     }
