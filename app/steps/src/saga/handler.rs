@@ -6,7 +6,7 @@ use claimstream_domain::{
 use claimstream_ports::Handler;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Saga, SagaError, SagaHome, SagaOutcome, SagaRun, alarm::SagaAlarmKind};
+use super::{Saga, SagaError, SagaHome, SagaOutcome, SagaRun, alarm::SagaAlarmKind, entered::Entered};
 
 /// A message of the saga's queue is done only when its saga is over; until then it comes again, for ever. One whose saga
 /// is broken is kept with the dead letters.
@@ -31,20 +31,22 @@ where
             self.late(&run, &reason).await;
         }
         match self.enter(&run, order.order.entry()).await {
-            Ok(SagaOutcome::Underway { reason }) => {
+            // It is being run; that counts neither as an attempt nor as late.
+            Ok(Entered::Busy(after)) => Verdict::Postpone { after, reason: Entered::busy() },
+            Ok(Entered::Ran(SagaOutcome::Underway { reason })) => {
                 if claimed.attempt >= self.config().alarm_after {
                     self.late(&run, &reason).await;
                 }
                 Verdict::nack(reason)
             }
-            Ok(SagaOutcome::TooLate { state }) => {
+            Ok(Entered::Ran(SagaOutcome::TooLate { state })) => {
                 let reason = Reason::new(format_args!("it was to be rolled back, and is {state}"));
                 match self.alarm(run.id, SagaAlarmKind::TooLate, &reason).await {
                     Ok(()) => Verdict::ack(),
                     Err(error) => Verdict::nack(error),
                 }
             }
-            Ok(_) => Verdict::ack(),
+            Ok(Entered::Ran(_)) => Verdict::ack(),
             // The alarm could not be raised; the message comes again, and so does the alarm.
             Err(SagaError::Store(error)) => Verdict::nack(error),
             Err(error) => Verdict::bury(error),

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use claimstream_domain::{
     Enqueued, Invalid, NewMessage, QueueName, Reason,
@@ -12,6 +12,7 @@ use super::{
     SagaConfig, SagaError, SagaHome, SagaOutcome, SagaReport, SagaRun, SagaTally, StepFailure,
     alarm::{SagaAlarm, SagaAlarmKind},
     drive::Drive,
+    entered::Entered,
     failure::Halt,
     parts::Parts,
     row::{Opened, SagaRow},
@@ -37,10 +38,11 @@ where
     pub async fn start(&self, id: SagaId, owner: &str, input: I) -> Result<SagaOutcome, SagaError> {
         let run = self.run(id, owner, input)?;
         let opened = self.0.open(&run, SagaState::Init).await.map_err(|e| self.refused(&run, e))?;
-        match opened {
+        let entered = match opened {
             Opened::New(row) | Opened::Found(row) => self.enter_from(&run, SagaEntry::Start, Some(row)).await,
             Opened::Taken => self.enter(&self.asked_as(&run).await?, SagaEntry::Start).await,
-        }
+        };
+        entered.map(Entered::outcome)
     }
 
     /// Asks for a saga inside a transaction of its home; a pipeline on its [queue](Self::queue) runs it at once.
@@ -79,7 +81,7 @@ where
         if record.row.is_none() {
             return Err(SagaError::Forgotten(id));
         }
-        self.enter(&self.recorded(record)?, SagaEntry::Check).await
+        self.enter(&self.recorded(record)?, SagaEntry::Check).await.map(Entered::outcome)
     }
 
     /// The sagas that `owner` has asked for, newest first, after the saga `after` if it is given, at most `limit`.
@@ -111,7 +113,7 @@ where
     /// Brings a saga to its end or as far as it comes, beginning with a look at its row.
     ///
     /// Its steps get the input that it was begun with, whatever the message holds that leads here.
-    pub(super) async fn enter(&self, run: &SagaRun<I>, entry: SagaEntry) -> Result<SagaOutcome, SagaError> {
+    pub(super) async fn enter(&self, run: &SagaRun<I>, entry: SagaEntry) -> Result<Entered, SagaError> {
         let row = match self.0.find(run).await {
             Ok(row) => row,
             Err(failure) => return self.halted(run, failure.into()).await,
@@ -166,28 +168,32 @@ where
         run: &SagaRun<I>,
         entry: SagaEntry,
         row: Option<SagaRow>,
-    ) -> Result<SagaOutcome, SagaError> {
+    ) -> Result<Entered, SagaError> {
         let guard = match self.lock(run).await {
             Ok(guard) => guard,
-            Err(reason) => return self.halted(run, Halt::Transient(reason)).await,
+            Err(held) => {
+                Counters::count(&self.0.counters.put_off);
+                tracing::debug!(saga = %run.row, "saga.busy");
+                return Ok(Entered::Busy(held));
+            }
         };
         let ended = Drive::enter(&self.0, run, entry, row).drive_on().await;
         self.unlock(guard).await;
         match ended {
             Ok(outcome) => {
                 self.count(&outcome);
-                Ok(outcome)
+                Ok(Entered::Ran(outcome))
             }
             Err(halt) => self.halted(run, halt).await,
         }
     }
 
-    async fn halted(&self, run: &SagaRun<I>, halt: Halt) -> Result<SagaOutcome, SagaError> {
+    async fn halted(&self, run: &SagaRun<I>, halt: Halt) -> Result<Entered, SagaError> {
         match halt {
             Halt::Transient(reason) => {
                 Counters::count(&self.0.counters.put_off);
                 tracing::warn!(saga = %run.row, %reason, "saga.put_off");
-                Ok(SagaOutcome::Underway { reason })
+                Ok(Entered::Ran(SagaOutcome::Underway { reason }))
             }
             Halt::Invariant(reason) | Halt::Business(reason) => {
                 tracing::error!(saga = %run.row, %reason, "saga.broken");
@@ -216,12 +222,13 @@ where
         Ok(())
     }
 
-    /// The lock if there is one and it can be had; it only saves work, so that a lock that cannot be asked is none.
-    async fn lock(&self, run: &SagaRun<I>) -> Result<Option<LockGuard>, Reason> {
+    /// The lock if there is one and it can be had; it only saves work, so that a lock that cannot be asked is none. An error is the time
+    /// for which another runner holds it at most, unless that one extends it.
+    async fn lock(&self, run: &SagaRun<I>) -> Result<Option<LockGuard>, Duration> {
         let Some((lock, lease)) = &self.0.lock else { return Ok(None) };
         match lock.try_acquire(&run.row.to_string(), *lease).await {
             Ok(Some(guard)) => Ok(Some(guard)),
-            Ok(None) => Err(Reason::new("another runner holds the saga")),
+            Ok(None) => Err(lease.duration()),
             Err(error) => {
                 tracing::warn!(saga = %run.row, %error, "saga.lock.unavailable");
                 Ok(None)

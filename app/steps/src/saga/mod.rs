@@ -49,6 +49,7 @@ mod alarm;
 mod build;
 mod config;
 mod drive;
+mod entered;
 mod error;
 mod failure;
 mod handler;

@@ -2,15 +2,19 @@
 //! Promise: a payload that no message can carry is refused before a saga is begun
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
+use async_trait::async_trait;
 use claimstream_domain::{
-    QueueName, Verdict,
+    Lease, QueueName, Verdict,
     saga::{SagaOrder, SagaOrderKind},
 };
-use claimstream_ports::{Handler, StoreError, StoreErrorKind};
+use claimstream_ports::{DistributedLock, Handler, LockGuard, StoreError, StoreErrorKind};
 use claimstream_steps::saga::{
     Saga, SagaAlarm, SagaAlarmKind, SagaConfig, SagaError, SagaOutcome, SagaRun, StepFailure,
 };
@@ -34,6 +38,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4_an_input_that_no_message_could_carry_is_refused,
         s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once,
         s4_a_saga_is_counted_once_however_often_it_is_looked_at,
+        s4_a_saga_that_another_runner_holds_is_waited_for_and_is_no_alarm,
     ]
 }
 
@@ -115,6 +120,52 @@ async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once<D: Data
         bank.settle_all(&saga).await;
         assert_eq!((saga.tally().finished, bank.dead_letters(&saga.queue()).await), (1, 0), "{kind}");
     }
+}
+
+/// A lock that somebody else holds, or nobody.
+struct Elsewhere(AtomicBool);
+
+#[async_trait]
+impl DistributedLock for Elsewhere {
+    async fn try_acquire(&self, key: &str, _: Lease) -> Result<Option<LockGuard>, StoreError> {
+        let is_held = self.0.load(Ordering::Relaxed);
+        Ok((!is_held).then(|| LockGuard { key: key.to_owned(), fence: 1 }))
+    }
+
+    async fn renew(&self, _: &LockGuard, _: Lease) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    async fn release(&self, _: LockGuard) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+}
+
+/// Guard: a saga that another runner holds costs no attempt | app/steps/src/saga/handler.rs: `Verdict::nack` where it is busy
+async fn s4_a_saga_that_another_runner_holds_is_waited_for_and_is_no_alarm<D: Database>(bank: Bank<D>) {
+    let (lock, lease) = (Arc::new(Elsewhere(AtomicBool::new(true))), Lease::default());
+    let (home, config) = (bank.seen_by(&Crash::never())[0].clone(), config(&bank));
+    let place = home.clone();
+    let saga: Saga<u128, _> = Saga::list(&bank.name("held"), home, timer())
+        .locked_by(lock.clone(), lease)
+        .at(move |_: &u128| place.clone())
+        .step("nothing", nothing, nothing)
+        .build(config.clone())
+        .expect("a saga");
+    let outcome = saga.start(fresh_saga(), "anna", 7).await.expect("an outcome");
+    assert!(matches!(outcome, SagaOutcome::Underway { .. }), "{outcome:?}");
+    for delivery in 1..=4 {
+        bank.pass_time(HOUR).await;
+        let verdicts = bank.deliver(&saga).await;
+        assert!(
+            matches!(&verdicts[..], [Verdict::Postpone { after, .. }] if *after == lease.duration()),
+            "delivery {delivery}: {verdicts:?}"
+        );
+    }
+    assert_eq!((saga.tally().alarms, bank.claim(&config.alarms).await.len()), (0, 0));
+    lock.0.store(false, Ordering::Relaxed);
+    bank.settle_all(&saga).await;
+    assert_eq!((saga.tally().finished, bank.dead_letters(&saga.queue()).await), (1, 0));
 }
 
 fn trying<Tx: Sync>(
