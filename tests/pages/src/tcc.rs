@@ -87,6 +87,7 @@ async fn branches(
     match coordinator.run(&order).await? {
         Decision::Confirm => println!("sold; stock and coupon are being confirmed"),
         Decision::Cancel(why) => println!("not sold: {why:?}; what was reserved is being given back"),
+        Decision::Undecided(why) => println!("not decided yet: {why}; it is tried again until the deadline"),
     }
     Ok(coordinator)
 }

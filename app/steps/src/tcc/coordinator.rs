@@ -16,7 +16,7 @@ use claimstream_ports::{
 };
 
 use super::{
-    CoordinatorConfig, CoordinatorError,
+    CoordinatorConfig, CoordinatorError, Decision,
     participants::Participants,
     trigger_message::{TriggerMessage, json},
 };
@@ -30,7 +30,8 @@ use claimstream::{in_transaction, work};
 /// from the version that was read: of a coordinator that has tried everything and a check that finds the deadline passed,
 /// one wins, and the other carries out its decision.
 ///
-/// * A Try that is refused cancels all; one that fails is made again until the deadline cancels all.
+/// * A Try that is refused cancels all; one that fails is made again until the deadline cancels all. [`run`](Self::run) makes it again itself for
+///   half of that time, and leaves the rest to the outbox.
 /// * Once decided, Confirm and Cancel are repeated, with the outbox's backoff, until every participant has said `Ok`. One that
 ///   refuses then needs a person: it is traced as an error, and a [`TccAlarm`](super::TccAlarm) goes into
 ///   [`CoordinatorConfig::alarms`], once. So does one about a participant that still fails after
@@ -44,15 +45,6 @@ pub struct Coordinator<S> {
     timer: Arc<dyn Timer>,
     participants: Participants,
     config: CoordinatorConfig,
-}
-
-/// The decision about a global transaction; it is carried out over the outbox.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Decision {
-    /// Everything is reserved, and will be confirmed.
-    Confirm,
-    /// All of it will be cancelled; this is the Try that did not succeed, if it was this call that saw it.
-    Cancel(Option<ParticipantError>),
 }
 
 impl<S> Coordinator<S>
@@ -91,19 +83,25 @@ where
 
     /// Begins a transaction, tries every branch here and now, and answers the decision.
     ///
-    /// The decision is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
+    /// A Try that fails is made again after the waits of [`CoordinatorConfig::retry`], for at most half of the deadline. The decision is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
     /// cancels at the deadline. A call that is repeated goes on where the first one stood.
     pub async fn run(&self, global: &GlobalTransaction) -> Result<Decision, CoordinatorError> {
         let begun = in_transaction(&*self.store, &*self.timer, |tx| work(self.record(tx, global, &[])));
         let step = begun.await?;
         if state_of(&step)? != GlobalState::Trying {
-            return Ok(decision(state_of(&step)?, None));
+            return Ok(Decision::of(state_of(&step)?, None));
         }
-        let tried = self.participants.try_all(global).await;
-        let event = if tried.is_ok() { GlobalEvent::AllTried } else { GlobalEvent::TryFailed };
+        let (retry, patience) = (&self.config.retry, self.config.deadline / 2);
+        let tried = self.participants.try_all_within(patience, global, retry, &*self.timer).await;
         let drive = [self.message(GlobalTrigger::Drive, global)?];
-        let state = self.note(&global.gid, &step, event, &drive).await?;
-        Ok(decision(state, tried.err()))
+        let state = match &tried {
+            Ok(()) => self.note(&global.gid, &step, GlobalEvent::AllTried, &drive).await?,
+            Err(ParticipantError::Refused { .. }) => {
+                self.note(&global.gid, &step, GlobalEvent::TryFailed, &drive).await?
+            }
+            Err(ParticipantError::Failed { .. }) => self.leave(&global.gid, &drive).await?,
+        };
+        Ok(Decision::of(state, tried.err()))
     }
 
     /// Where a transaction stands; `None` if it was never begun, or ended so long ago that it has been purged.
@@ -211,6 +209,21 @@ where
         Ok(ended.first)
     }
 
+    /// Leaves a transaction to `messages` if nothing is decided about it; answers where it stands.
+    async fn leave(&self, gid: &GlobalId, messages: &[NewMessage]) -> Result<GlobalState, CoordinatorError> {
+        in_transaction(&*self.store, &*self.timer, |tx| {
+            work(async {
+                let found = self.find(tx, gid).await?.ok_or_else(|| late_node("global transaction"))?;
+                let state = state_of(&found)?;
+                if state == GlobalState::Trying {
+                    self.store.enqueue(tx, messages).await?;
+                }
+                Ok(state)
+            })
+        })
+        .await
+    }
+
     /// Lets an event happen to a transaction that still is as `step` says, and enqueues `messages` with it; answers where
     /// the transaction stands then, which somebody else may have decided.
     async fn note(
@@ -302,13 +315,6 @@ fn put_off(error: &CoordinatorError) -> Verdict {
         _ => None,
     };
     Verdict::Nack { after, reason: claimstream_domain::Reason::new(error) }
-}
-
-fn decision(state: GlobalState, tried: Option<ParticipantError>) -> Decision {
-    match state {
-        GlobalState::Confirming | GlobalState::Confirmed => Decision::Confirm,
-        GlobalState::Trying | GlobalState::Cancelling | GlobalState::Cancelled => Decision::Cancel(tried),
-    }
 }
 
 /// Under which scope global transactions stand in the ledger; part of the stored format.

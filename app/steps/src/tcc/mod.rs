@@ -24,6 +24,7 @@ mod branches;
 mod coordinator;
 mod coordinator_config;
 mod coordinator_error;
+mod decision;
 mod local_participant;
 mod participants;
 mod resource;
@@ -37,8 +38,9 @@ pub use claimstream_domain::tcc::{
     GlobalState, GlobalTransaction, Operation,
 };
 pub use claimstream_ports::tcc::{Participant, ParticipantError};
-pub use coordinator::{Coordinator, Decision};
+pub use coordinator::Coordinator;
 pub use coordinator_config::CoordinatorConfig;
 pub use coordinator_error::CoordinatorError;
+pub use decision::Decision;
 pub use local_participant::LocalParticipant;
 pub use resource::{Resource, ResourceError};

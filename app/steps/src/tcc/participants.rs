@@ -2,13 +2,17 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
     sync::Arc,
+    time::Duration,
 };
 
 use claimstream_domain::{
-    Invalid,
+    Invalid, RetryPolicy,
     tcc::{BranchCall, CarriedOut, GlobalTransaction, Operation},
 };
-use claimstream_ports::tcc::{Participant, ParticipantError};
+use claimstream_ports::{
+    Timer,
+    tcc::{Participant, ParticipantError},
+};
 
 use super::{TccAlarm, TccAlarmKind};
 
@@ -53,6 +57,29 @@ impl Participants {
                 .await?;
         }
         Ok(())
+    }
+
+    /// Tries every branch, and after the waits of the policy again while one fails, as long as the next try begins within `limit`.
+    pub(super) async fn try_all_within(
+        &self,
+        limit: Duration,
+        global: &GlobalTransaction,
+        retry: &RetryPolicy,
+        timer: &dyn Timer,
+    ) -> Result<(), ParticipantError> {
+        let (began, mut attempts) = (timer.now(), 0);
+        loop {
+            let tried = self.try_all(global).await;
+            let Err(ParticipantError::Failed { reason, retry_after }) = &tried else { return tried };
+            attempts += 1;
+            let now = timer.now();
+            let wait = retry_after.unwrap_or_else(|| retry.delay(attempts, u64::from(now.subsec_nanos())));
+            if retry.is_last(attempts) || now.saturating_sub(began).saturating_add(wait) > limit {
+                return tried;
+            }
+            tracing::warn!(gid = %global.gid, %reason, "tcc.try.put_off");
+            timer.sleep(wait).await;
+        }
     }
 
     /// Confirms or cancels every branch that has not carried it out before; one that does not succeed keeps none of the others waiting.

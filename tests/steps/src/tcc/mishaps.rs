@@ -13,7 +13,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use claimstream::{in_transaction, work};
+use claimstream::{RetryPolicy, in_transaction, work};
 use claimstream_domain::{Claimed, Settlement, Verdict, decide};
 use claimstream_ports::Handler;
 use claimstream_steps::tcc::{
@@ -169,7 +169,11 @@ impl<S: Place> Setup<S> {
         };
         let named =
             |coordinator: Coordinator<S>, name| coordinator.with(name, drawn(name)).expect("a new name");
-        named(named(self.world.coordinator(side), STOCK), COUPON)
+        // A run waits by the clock of the machine before it tries again.
+        let pause = Duration::from_millis(1);
+        let retry = RetryPolicy { base: pause, cap: pause, ..self.world.config().retry };
+        let config = CoordinatorConfig { retry, ..self.world.config() };
+        named(named(self.world.coordinator_as(side, config), STOCK), COUPON)
     }
 
     /// Begins a transaction: here and now, by two processes at once, or over the outbox.

@@ -223,10 +223,15 @@ impl<S: Place> World<S> {
 
     /// A coordinator without participants, whose messages go to the fixture's queue.
     pub(super) fn coordinator(&self, side: &Arc<S>) -> Coordinator<S> {
-        Coordinator::new(side.clone(), self.timer.clone(), self.config()).expect("a coordinator")
+        self.coordinator_as(side, self.config())
     }
 
-    fn config(&self) -> CoordinatorConfig {
+    /// The same, configured so.
+    pub(super) fn coordinator_as(&self, side: &Arc<S>, config: CoordinatorConfig) -> Coordinator<S> {
+        Coordinator::new(side.clone(), self.timer.clone(), config).expect("a coordinator")
+    }
+
+    pub(super) fn config(&self) -> CoordinatorConfig {
         let alarms = QueueName::new(&format!("{}-alarms", self.fixture.queue())).expect("a name");
         CoordinatorConfig { queue: self.fixture.queue().clone(), alarms, ..CoordinatorConfig::default() }
     }

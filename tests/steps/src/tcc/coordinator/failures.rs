@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use claimstream::RetryPolicy;
 use claimstream_steps::tcc::BranchState::{Cancelled, Confirmed, EmptyRollback, Tried};
 use claimstream_steps::tcc::{
-    BranchCall, Coordinator, Decision, GlobalState, GlobalTransaction, Operation, Participant,
-    ParticipantError, TccAlarm, TccAlarmKind,
+    BranchCall, Coordinator, CoordinatorConfig, Decision, GlobalState, GlobalTransaction, Operation,
+    Participant, ParticipantError, TccAlarm, TccAlarmKind,
 };
 
 use super::{
@@ -85,6 +86,38 @@ pub(super) async fn a3_6_a_try_that_fails_is_made_again_until_the_deadline_cance
     assert!(script.calls(COUPON, Operation::Try) >= 2, "it was tried once only");
     assert_eq!(setup.states(&global.gid).await, [Some(Cancelled), Some(EmptyRollback)]);
     assert_eq!(setup.stocks().await, [sold(10, 0), sold(1, 0)]);
+}
+
+/// Guard: a Try that fails in a run is made again there | app/steps/src/tcc/coordinator.rs `run`: `try_all`
+pub(super) async fn a3_6_a_try_that_fails_once_in_a_run_is_made_again_there<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let script = Script { fails: Some((COUPON, Operation::Try, 1)), ..Script::default() };
+    let retry = RetryPolicy { base: Duration::from_millis(1), ..RetryPolicy::default() };
+    let coordinator = setup.coordinator_as(&script, CoordinatorConfig { retry, ..setup.world.config() });
+    let global = setup.global();
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
+}
+
+/// Guard: a run whose Tries fail for long decides nothing and has them made again | app/steps/src/tcc/coordinator.rs
+/// `leave`: no messages
+pub(super) async fn a3_6_a_try_that_fails_for_long_in_a_run_is_left_to_the_outbox<S: Place>(world: World<S>) {
+    let setup = Setup::open(world, 10, 1).await;
+    let script = Script { fails: Some((COUPON, Operation::Try, 1)), ..Script::default() };
+    // The first wait is longer than a run lasts.
+    let config = CoordinatorConfig { deadline: Duration::from_micros(1), ..setup.world.config() };
+    let coordinator = setup.coordinator_as(&script, config);
+    let global = setup.global();
+    let told = coordinator.run(&global).await.expect("an answer");
+    assert!(matches!(told, Decision::Undecided(ParticipantError::Failed { .. })), "{told:?}");
+    assert_eq!(setup.states(&global.gid).await, [Some(Tried), None]);
+    assert_eq!(setup.world.drive(&coordinator).await, 1);
+    assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);
+    assert_eq!(coordinator.run(&global).await.expect("a decision"), Decision::Confirm);
+    setup.world.drive_to_the_end(&coordinator).await;
+    assert_eq!(setup.stocks().await, [sold(10, 3), sold(1, 1)]);
 }
 
 /// Guard: a branch that has carried out the decision is not asked again | app/steps/src/tcc/coordinator.rs `end_all`: no

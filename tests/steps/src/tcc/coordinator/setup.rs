@@ -50,8 +50,12 @@ impl<S: Place> Setup<S> {
     }
 
     pub(super) fn coordinator(&self, script: &Script) -> Coordinator<S> {
+        self.coordinator_as(script, self.world.config())
+    }
+
+    pub(super) fn coordinator_as(&self, script: &Script, config: CoordinatorConfig) -> Coordinator<S> {
         let scripted = |name| Scripted { name, participant: self.participant(name), script: script.clone() };
-        let coordinator = self.world.coordinator(&self.world.store);
+        let coordinator = self.world.coordinator_as(&self.world.store, config);
         let coordinator = coordinator.with(STOCK, scripted(STOCK)).expect("a participant");
         coordinator.with(COUPON, scripted(COUPON)).expect("a participant")
     }
