@@ -1,6 +1,7 @@
 use std::{
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use claimstream_domain::{ByteBudget, ClaimId, Claimed, Found, Next, Pace, QueueName, StreamId};
@@ -186,7 +187,7 @@ impl Claimer {
             }
             Err(error) => {
                 self.setup.measure_failure(&self.queue, StoreCall::Claim, sent, &error);
-                (Vec::new(), self.judge(claim, error))
+                (Vec::new(), self.judge(claim, sent, error))
             }
         };
         let new = self.open_claims.take_in(limit, self.setup.times(sent), claims);
@@ -203,7 +204,7 @@ impl Claimer {
     }
 
     /// Lets an error that passes by itself pass.
-    fn judge(&self, claim: ClaimId, error: StoreError) -> Result<(), RelayError> {
+    fn judge(&self, claim: ClaimId, sent: Duration, error: StoreError) -> Result<(), RelayError> {
         let (passes, source) = (error.is_retryable(), Arc::new(error));
         if passes {
             tracing::warn!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
@@ -211,7 +212,7 @@ impl Claimer {
             tracing::error!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
         }
         let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
-        self.health.claim_failed(error.clone());
+        self.health.claim_failed(error.clone(), sent);
         if passes { Ok(()) } else { Err(error) }
     }
 

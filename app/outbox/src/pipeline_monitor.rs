@@ -35,7 +35,7 @@ pub enum PipelineState {
     Failing {
         /// How many calls in a row have failed.
         failures: u32,
-        /// How long ago the first of them did.
+        /// How long ago the first of them was sent.
         since: Duration,
         /// How the newest one did; it says whether it was a claim or a settlement.
         error: RelayError,
@@ -74,16 +74,16 @@ enum Stage {
 
 struct Trouble {
     failures: u32,
-    /// When the first call failed, on the timer's clock, and when the newest one did.
+    /// When the first call that failed was sent, on the timer's clock, and when the newest one failed.
     began: Duration,
     newest: Duration,
     error: RelayError,
 }
 
 impl Trouble {
-    /// The trouble after another failure.
-    fn after(earlier: Option<Self>, error: RelayError, now: Duration) -> Self {
-        let (failures, began) = earlier.map_or((0, now), |earlier| (earlier.failures, earlier.began));
+    /// The trouble after another failure, of a call that was sent then. A store that is silent is in trouble for as long as it is asked.
+    fn after(earlier: Option<Self>, error: RelayError, sent: Duration, now: Duration) -> Self {
+        let (failures, began) = earlier.map_or((0, sent), |earlier| (earlier.failures, earlier.began));
         Self { failures: failures.saturating_add(1), began, newest: now, error }
     }
 }
@@ -155,11 +155,11 @@ impl Health {
         self.notes().claims = None;
     }
 
-    /// A claim has failed.
-    pub(crate) fn claim_failed(&self, error: RelayError) {
+    /// A claim that was sent then has failed.
+    pub(crate) fn claim_failed(&self, error: RelayError, sent: Duration) {
         let now = self.timer.now();
         let mut notes = self.notes();
-        notes.claims = Some(Trouble::after(notes.claims.take(), error, now));
+        notes.claims = Some(Trouble::after(notes.claims.take(), error, sent, now));
     }
 
     /// The store has answered a settlement.
@@ -167,12 +167,12 @@ impl Health {
         self.notes().settlements = None;
     }
 
-    /// A settlement has failed, and not for its own sake.
-    pub(crate) fn settlement_failed(&self, error: RelayError) {
+    /// A settlement that was sent then has failed, and not for its own sake.
+    pub(crate) fn settlement_failed(&self, error: RelayError, sent: Duration) {
         let now = self.timer.now();
         let mut notes = self.notes();
         let earlier = notes.settlements.take().filter(|earlier| self.lasts(earlier, now));
-        notes.settlements = Some(Trouble::after(earlier, error, now));
+        notes.settlements = Some(Trouble::after(earlier, error, sent, now));
     }
 
     /// What the stream is in, if it is in any.

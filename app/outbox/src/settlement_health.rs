@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use claimstream_domain::QueueName;
 use claimstream_ports::StoreError;
@@ -23,10 +26,11 @@ impl SettlementHealth {
         self.health.settlement_answered();
     }
 
-    /// The store could not be asked, or could not answer.
-    pub(crate) fn failed(&self, source: &Arc<StoreError>) {
+    /// The store could not be asked, or could not answer what was sent then.
+    pub(crate) fn failed(&self, source: &Arc<StoreError>, sent: Duration) {
         let (queue, source) = (self.queue.clone(), Arc::clone(source));
-        self.health.settlement_failed(RelayError::Store { operation: Operation::Settle, queue, source });
+        let error = RelayError::Store { operation: Operation::Settle, queue, source };
+        self.health.settlement_failed(error, sent);
     }
 
     /// So many settlements are repeated after this error.

@@ -103,14 +103,14 @@ impl SettlementWriter {
                     group = unknown;
                     let error = Arc::new(not_known());
                     if answers.is_empty() {
-                        self.health.failed(&error);
+                        self.health.failed(&error, sent);
                     }
                     error
                 }
                 Err(error) if !error.is_about_the_store() => return Some(Unwritten::Refused(group, error)),
                 Err(error) => {
                     let error = Arc::new(error);
-                    self.health.failed(&error);
+                    self.health.failed(&error, sent);
                     error
                 }
             };

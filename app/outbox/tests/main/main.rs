@@ -7,6 +7,7 @@ mod batch_actor;
 mod batch_pipeline;
 mod batch_room;
 mod batches;
+mod claim_trouble;
 mod claims;
 mod dead_letters;
 mod failed_attempts;
