@@ -11,6 +11,7 @@ use futures::{FutureExt, future::BoxFuture};
 use crate::{
     Operation, RelayError,
     claim_call::{Asked, ClaimAnswer, ClaimCall},
+    log_limit::LogLimit,
     open_claims::OpenClaims,
     pipeline_monitor::Health,
     setup::Setup,
@@ -34,6 +35,8 @@ pub(crate) struct Claimer {
     took_runs: bool,
     /// Whether the wait that is under way is for a claim of one message of each key.
     may_be_cut: bool,
+    /// Which failures are logged: of those that pass by themselves, and of the others.
+    limits: [LogLimit; 2],
 }
 
 /// What a claim call brought.
@@ -78,6 +81,7 @@ impl Claimer {
             stopping: false,
             took_runs: false,
             may_be_cut: false,
+            limits: [1, 1].map(LogLimit::new),
         }
     }
 
@@ -204,16 +208,24 @@ impl Claimer {
     }
 
     /// Lets an error that passes by itself pass.
-    fn judge(&self, claim: ClaimId, sent: Duration, error: StoreError) -> Result<(), RelayError> {
+    fn judge(&mut self, claim: ClaimId, sent: Duration, error: StoreError) -> Result<(), RelayError> {
         let (passes, source) = (error.is_retryable(), Arc::new(error));
-        if passes {
-            tracing::warn!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
-        } else {
-            tracing::error!(queue = %self.queue, %claim, error = %source, "the claim failed; it is tried again");
-        }
+        self.say_failed(claim, &source, passes);
         let error = RelayError::Store { operation: Operation::Claim, queue: self.queue.clone(), source };
         self.health.claim_failed(error.clone(), sent);
         if passes { Ok(()) } else { Err(error) }
+    }
+
+    /// Logs the first failure and then few.
+    fn say_failed(&mut self, claim: ClaimId, error: &StoreError, passes: bool) {
+        let now = self.setup.timer.now();
+        let [passing, others] = &mut self.limits;
+        let Some(unlogged) = if passes { passing } else { others }.admit(now) else { return };
+        let (queue, unlogged) = (&self.queue, unlogged.field());
+        match passes {
+            true => tracing::warn!(%queue, %claim, %error, unlogged, "the claim failed; it is tried again"),
+            false => tracing::error!(%queue, %claim, %error, unlogged, "the claim failed; it is tried again"),
+        }
     }
 
     /// What a call brought. Messages that were given back come again at once, so a call after which some were counts as
