@@ -67,7 +67,7 @@ impl Tail {
                         Some(Some(Ok(event))) => event,
                         Some(Some(Err(error))) => return self.trouble_with_event(&error),
                         Some(None) => return Trouble::Passing("the server has ended the log".into()),
-                        None => return Trouble::Passing("the server is silent".into()),
+                        None => return self.silent(),
                     };
                     if let Some(reading) = &mut self.reading {
                         reading.note(&event);
@@ -102,13 +102,24 @@ impl Tail {
         Ok(events)
     }
 
-    /// A connection that breaks passes; one that ends where an earlier one has ended, at an event that is still there, meets what cannot be read.
     fn trouble_with_event(&self, error: &Error) -> Trouble {
         match Trouble::of(error, &self.place) {
-            Trouble::Passing(why) if self.reading.as_ref().is_some_and(Reading::is_stuck) => {
-                Trouble::Unreadable(why)
-            }
+            Trouble::Passing(why) => self.passing(why),
             trouble => trouble,
+        }
+    }
+
+    /// Nothing has come for longer than a server may be silent; a long event is nothing until all of it is there.
+    fn silent(&self) -> Trouble {
+        self.passing("the server is silent".into())
+    }
+
+    /// A connection that breaks or is silent passes; one that ends where an earlier one has ended, at an event that is still there, meets
+    /// what cannot be read, or takes longer than a server may be silent.
+    fn passing(&self, why: String) -> Trouble {
+        match self.reading.as_ref().is_some_and(Reading::is_stuck) {
+            true => Trouble::Unreadable(why),
+            false => Trouble::Passing(why),
         }
     }
 
@@ -201,9 +212,22 @@ impl SecondLook {
 
 #[cfg(test)]
 mod tests {
-    use claimstream_ports::mock::HandTimer;
+    use claimstream_ports::mock::{HandTimer, MockWakeup};
 
     use super::*;
+
+    /// Guard: an event that takes longer than a server may be silent is skipped | src/tail.rs `silent`: always `Passing`
+    #[test]
+    fn a_server_that_is_silent_twice_at_one_event_has_one_that_cannot_be_read() {
+        let place = BinlogPlace::new("mysql://app@127.0.0.1/shop").unwrap();
+        let listeners = Arc::new(Listeners::new(Arc::new(MockWakeup::new())));
+        let mut tail = Tail::new(place, listeners, Arc::new(HandTimer::default()));
+        let at = |at| Position { file: b"log.2".to_vec(), at };
+        tail.reading = Some(Reading::from(at(4_000), &at(4_000)));
+        assert!(matches!(tail.silent(), Trouble::Passing(_)), "nothing was there to read");
+        tail.reading = Some(Reading::from(at(4_000), &at(5_000)));
+        assert!(matches!(tail.silent(), Trouble::Unreadable(_)));
+    }
 
     #[test]
     fn what_an_event_was_about_is_looked_at_once_more() {
