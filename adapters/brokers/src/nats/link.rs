@@ -11,7 +11,7 @@ use claimstream_ports::Deadline;
 use super::NatsPlace;
 use crate::{no_connection::NoConnection, shared::Shared};
 
-/// The way to NATS: one client, made when it is needed, that connects again by itself.
+/// The way to NATS: one client, made when it is needed, that connects again by itself for a while.
 #[derive(Default)]
 pub(super) struct Link(Shared<Session, NoConnection>);
 
@@ -37,6 +37,9 @@ impl Link {
     const PATIENCE: Duration = Duration::from_secs(2);
     /// The longest wait between two tries to connect again.
     const AGAIN: Duration = Duration::from_millis(250);
+    /// How often it is tried to connect again, which takes about as long as a call waits. Then the client ends, and the next call has one of its own
+    /// and says why that is refused: a client that tried on would be refused for ever, also after nobody has it any more.
+    const TRIES: usize = 14;
     /// How many messages of all calls may wait for answers. A call sends all of its own before it reads an answer, so calls that reach this
     /// number together would wait for each other.
     const UNANSWERED: usize = 1_000_000;
@@ -90,6 +93,8 @@ async fn connect(
         (Duration::from_millis(1) * 2_u32.pow(doublings)).min(Link::AGAIN)
     };
     let options = place.options().connection_timeout(Link::PATIENCE);
+    // The servers of a place may each be tried once before there is a connection.
+    let options = options.max_reconnects(Link::TRIES.max(place.servers.len()));
     let options = options.ping_interval(Link::PING);
     let options = options.reconnect_delay_callback(again).event_callback(move |event| {
         change.send_modify(|standing| standing.note(&event));
@@ -113,27 +118,58 @@ impl Standing {
 mod tests {
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
-        net::TcpListener,
+        net::{TcpListener, TcpStream},
     };
 
     use super::*;
 
     const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
+    /// Takes a connection, and gives this answer to its login.
+    async fn answered(listener: &TcpListener, answer: &str) -> TcpStream {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let info = r#"INFO {"server_id":"S","version":"2.10.0","auth_required":true,"max_payload":1048576}"#;
+        client.write_all(format!("{info}\r\n").as_bytes()).await.unwrap();
+        assert!(client.read(&mut [0; 4096]).await.unwrap() > 0);
+        client.write_all(format!("{answer}\r\n").as_bytes()).await.unwrap();
+        client
+    }
+
+    const REFUSAL: &str = "-ERR 'Authorization Violation'";
+
+    /// Guard: a client that is refused when it connects again ends | src/nats/link.rs `connect`: no `max_reconnects`
+    #[tokio::test]
+    async fn a_client_whose_login_is_refused_from_now_on_ends_and_the_next_call_hears_of_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
+        let link = Link::default();
+        let (session, connection) =
+            tokio::join!(link.session(&place, ANSWER_WITHIN), answered(&listener, "PONG"));
+        let mut standing = session.ok().unwrap().standing;
+        drop(connection);
+        let mut tries = 0;
+        let refusing = async {
+            while tries <= 2 * Link::TRIES {
+                drop(answered(&listener, REFUSAL).await);
+                tries += 1;
+            }
+        };
+        let ended = async { while standing.changed().await.is_ok() {} };
+        tokio::select! {
+            () = refusing => {}
+            () = ended => {}
+        }
+        assert!(tries <= Link::TRIES, "it was tried {tries} times");
+        let (session, _) = tokio::join!(link.session(&place, ANSWER_WITHIN), answered(&listener, REFUSAL));
+        assert!(matches!(session, Err(NoConnection::Refused(_))));
+    }
+
     #[tokio::test]
     async fn a_login_that_is_refused_is_no_broker_that_is_away() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
-        let server = async {
-            let (mut client, _) = listener.accept().await.unwrap();
-            let info =
-                r#"INFO {"server_id":"S","version":"2.10.0","auth_required":true,"max_payload":1048576}"#;
-            client.write_all(format!("{info}\r\n").as_bytes()).await.unwrap();
-            assert!(client.read(&mut [0; 4096]).await.unwrap() > 0);
-            client.write_all(b"-ERR 'Authorization Violation'\r\n").await.unwrap();
-        };
         let link = Link::default();
-        let (session, ()) = tokio::join!(link.session(&place, ANSWER_WITHIN), server);
+        let (session, _) = tokio::join!(link.session(&place, ANSWER_WITHIN), answered(&listener, REFUSAL));
         assert!(matches!(session, Err(NoConnection::Refused(_))));
         drop(listener);
         let gone = link.session(&place, ANSWER_WITHIN).await;
