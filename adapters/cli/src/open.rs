@@ -119,13 +119,16 @@ impl Database {
 
     /// How messages of this outbox are claimed: by its strategy, or by that behind a lock.
     pub fn claiming(&self, outbox: &Arc<SeaOrmOutbox>) -> Arc<dyn LockingStrategy> {
-        let lock: Arc<dyn DistributedLock> = match (self.strategy, &self.lock) {
-            (Claiming::LockGuarded, Some(LockPlace::Database)) => outbox.clone(),
-            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => lock_on(place),
+        let guarded = |lock: Arc<dyn DistributedLock>| LockGuarded::new(outbox.clone(), lock);
+        match (self.strategy, &self.lock) {
+            (Claiming::LockGuarded, Some(LockPlace::Database)) => Arc::new(guarded(outbox.clone())),
+            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => {
+                let name = self.url.as_ref().and_then(DatabaseUrl::database).unwrap_or_default();
+                Arc::new(guarded(lock_on(place)).of_database(&name))
+            }
             // Without a place the configuration is refused.
-            (Claiming::Bare(_), _) | (Claiming::LockGuarded, None) => return outbox.clone(),
-        };
-        Arc::new(LockGuarded::new(outbox.clone(), lock))
+            (Claiming::Bare(_), _) | (Claiming::LockGuarded, None) => outbox.clone(),
+        }
     }
 
     /// The URL with its password.

@@ -23,6 +23,8 @@ pub struct LockGuarded {
     strategy: Arc<dyn LockingStrategy>,
     lock: Arc<dyn DistributedLock>,
     lease: Lease,
+    /// Of which database the queues are; empty if the lock is of one alone.
+    database: String,
     /// The last call of the lock failed.
     unguarded: AtomicBool,
 }
@@ -34,7 +36,7 @@ impl LockGuarded {
     /// Guards `strategy` by `lock`, which all relays on the same tables should share.
     pub fn new(strategy: Arc<dyn LockingStrategy>, lock: Arc<dyn DistributedLock>) -> Self {
         let lease = Lease::new(Self::LEASE).unwrap_or_default();
-        Self { strategy, lock, lease, unguarded: AtomicBool::default() }
+        Self { strategy, lock, lease, database: String::new(), unguarded: AtomicBool::default() }
     }
 
     /// Lets a lock that is not given back lapse after another time than [`LEASE`](Self::LEASE).
@@ -42,13 +44,22 @@ impl LockGuarded {
         Self { lease, ..self }
     }
 
+    /// Shares the lock with those relays alone that say the same name of a database: several databases may use one Redis, and their queues
+    /// may have the same names.
+    pub fn of_database(self, name: &str) -> Self {
+        Self { database: name.to_owned(), ..self }
+    }
+
     /// The key under which a queue is locked.
-    pub fn key(queue: &QueueName) -> String {
-        format!("claim/{queue}")
+    pub fn key(&self, queue: &QueueName) -> String {
+        match self.database.as_str() {
+            "" => format!("claim/{queue}"),
+            database => format!("claim/{database}/{queue}"),
+        }
     }
 
     async fn enter(&self, queue: &QueueName) -> Entry {
-        match self.lock.try_acquire(&Self::key(queue), self.lease).await {
+        match self.lock.try_acquire(&self.key(queue), self.lease).await {
             Ok(guard) => {
                 if self.unguarded.swap(false, Ordering::Relaxed) {
                     tracing::info!(%queue, "the lock answers again");
@@ -151,6 +162,15 @@ mod tests {
             .returning(|key, _| Ok(Some(LockGuard { key: key.into(), fence: 9 })));
         lock.expect_release().withf(|guard| guard.fence == 9).times(1).returning(|_| Ok(true));
         block_on(guarded(asked(1), lock).claim(&request())).unwrap();
+    }
+
+    /// Guard: relays of several databases do not wait for each other | `key`: without the database
+    #[test]
+    fn queues_of_several_databases_have_locks_of_their_own() {
+        let of = |name: &str| guarded(asked(0), MockDistributedLock::new()).of_database(name);
+        let queue = request().queue;
+        let keys = ["", "shop", "books"].map(|name| of(name).key(&queue));
+        assert_eq!(keys, ["claim/orders", "claim/shop/orders", "claim/books/orders"]);
     }
 
     /// Guard: the store is left alone while another holds the lock | `held` is `open`

@@ -11,7 +11,7 @@ async fn claims(outbox: std::sync::Arc<claimstream_sea_orm::SeaOrmOutbox>) -> Re
     use claimstream_tokio::TokioTimer;
 
     let lock = Arc::new(RedisLock::new(RedisPlace::new("redis://cache.example.com:6379/0")?));
-    let strategy = Arc::new(LockGuarded::new(outbox.clone(), lock));
+    let strategy = Arc::new(LockGuarded::new(outbox.clone(), lock).of_database("shop"));
     let relay = Relay::from_ports(strategy, outbox, Arc::new(TokioTimer::new()), RelayConfig::default());
     wakeups(relay)
 }

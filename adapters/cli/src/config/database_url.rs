@@ -87,6 +87,13 @@ impl DatabaseUrl {
         }
     }
 
+    /// The database's name on its server, whatever addresses and user the URL has.
+    pub(crate) fn database(&self) -> Option<String> {
+        let Location::Server(servers) = &self.0 else { return None };
+        let name = percent_decode_str(servers.first.path().trim_start_matches('/'));
+        Some(name.decode_utf8_lossy().into_owned())
+    }
+
     /// The whole URL, password included.
     pub(crate) fn reveal(&self) -> &str {
         match &self.0 {
@@ -239,6 +246,15 @@ mod tests {
         for url in ["mysql://db/shop", "mysql://db/shop?charset=%26x%3D%23&socket=%2Ftmp%2Fs"] {
             assert_eq!(DatabaseUrl::new(url).unwrap().to_string(), url);
         }
+    }
+
+    #[test]
+    fn a_database_has_one_name_at_all_addresses() {
+        let name = |text: &str| DatabaseUrl::new(text).unwrap().database();
+        for url in ["mysql://app@one/my%20shop?charset=utf8", "mariadb://one:3307,two/my%20shop"] {
+            assert_eq!(name(url).as_deref(), Some("my shop"), "{url}");
+        }
+        assert_eq!(name("sqlite://x.db"), None);
     }
 
     #[test]
