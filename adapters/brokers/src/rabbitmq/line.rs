@@ -1,5 +1,9 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
+use claimstream_ports::{Deadline, Timer};
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
 
 use super::place::RabbitMqPlace;
@@ -8,6 +12,8 @@ use super::place::RabbitMqPlace;
 ///
 /// No two calls share a connection. The broker closes a whole connection over a publication that follows on a channel which it has closed, and
 /// the client sends such publications: those that it had queued when it heard of the close, or when a call was cancelled.
+///
+/// Those that no call has needed for [`Idle::KEPT`] are closed when another call ends.
 pub(super) struct Lines {
     place: RabbitMqPlace,
     idle: Arc<Idle>,
@@ -24,9 +30,18 @@ pub(super) struct Line {
     is_kept: bool,
 }
 
-/// Connections that no call uses.
-#[derive(Default)]
-struct Idle(Mutex<Vec<(Arc<Connection>, Rest)>>);
+/// Connections that no call uses, the last that was used at the end.
+struct Idle {
+    resting: Mutex<Vec<Resting>>,
+    timer: Arc<dyn Timer>,
+}
+
+/// A connection, what is left of its line, and how long it is kept.
+struct Resting {
+    connection: Arc<Connection>,
+    rest: Rest,
+    until: Deadline,
+}
 
 /// What is left of a line for the next call.
 enum Rest {
@@ -40,7 +55,8 @@ enum Rest {
 
 impl Lines {
     pub(super) fn to(place: RabbitMqPlace) -> Self {
-        Self { place, idle: Arc::default() }
+        let idle = Idle { resting: Mutex::default(), timer: Arc::clone(place.timer()) };
+        Self { place, idle: Arc::new(idle) }
     }
 
     pub(super) fn place(&self) -> &RabbitMqPlace {
@@ -49,7 +65,7 @@ impl Lines {
 
     /// An idle line, or a new one; connects where that is needed.
     pub(super) async fn take(&self) -> Result<Line, String> {
-        while let Some((connection, rest)) = self.idle.pop() {
+        while let Some(Resting { connection, rest, .. }) = self.idle.pop() {
             if connection.status().blocked() {
                 self.idle.push(connection, rest);
                 return Err(format!("{} {BLOCKED}", self.place));
@@ -102,6 +118,7 @@ impl Lines {
         };
         line.is_kept = true;
         self.idle.push(Arc::clone(&line.connection), rest);
+        self.idle.take_old().into_iter().for_each(|connection| self.close(connection));
     }
 
     /// Gives a line up that may be broken without a sign, and with it the idle ones, which may be so as well.
@@ -127,20 +144,33 @@ impl Drop for Line {
 }
 
 impl Idle {
-    fn pop(&self) -> Option<(Arc<Connection>, Rest)> {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|(connection, _)| connection.status().connected());
-        idle.pop()
+    /// How long a connection is kept that no call needs.
+    const KEPT: Duration = Duration::from_secs(60);
+
+    fn pop(&self) -> Option<Resting> {
+        let mut resting = self.resting();
+        resting.retain(|one| one.connection.status().connected());
+        resting.pop()
     }
 
     fn push(&self, connection: Arc<Connection>, rest: Rest) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((connection, rest));
+        let until = Deadline::after(Self::KEPT, &self.timer);
+        self.resting().push(Resting { connection, rest, until });
+    }
+
+    /// Takes out what was not needed for long; what the broker has blocked could not be closed.
+    fn take_old(&self) -> Vec<Arc<Connection>> {
+        let is_old = |one: &mut Resting| one.until.has_passed() && !one.connection.status().blocked();
+        self.resting().extract_if(.., is_old).map(|one| one.connection).collect()
     }
 
     /// Drops all but those that the broker has blocked.
     fn forget(&self) {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|(connection, _)| connection.status().blocked());
+        self.resting().retain(|one| one.connection.status().blocked());
+    }
+
+    fn resting(&self) -> MutexGuard<'_, Vec<Resting>> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         publishing::a_place_that_is_none_is_refused,
         publishing::calls_at_the_same_time_do_not_disturb_each_other,
         publishing::a_cancelled_call_disturbs_no_later_one,
+        publishing::connections_that_no_call_has_needed_for_long_are_closed,
         connecting::a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once,
         connecting::a_peer_that_resets_a_greeting_is_tried_all_the_same,
         connecting::a_server_that_is_away_leaves_everything_unconfirmed,

@@ -3,6 +3,8 @@
 //! are refused with a sentence, and the others of the call are confirmed; a call that is refused, cancelled
 //! or cut off leaves other calls alone
 
+use std::time::Duration;
+
 use claimstream_brokers::rabbitmq::RabbitMqPublisher;
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Publish, mock::HandTimer};
@@ -215,7 +217,7 @@ pub(super) async fn a_full_queue_that_rejects_is_unconfirmed_and_holds_up_its_ke
         publisher.publish(&[of_key(&full), of_key(&full), of_key(&other), publication(&other, "x")]).await;
     assert_eq!(answers[0], Published::Confirmed);
     assert!(why(&answers[1]).starts_with("unavailable: RabbitMQ did not take it"), "{answers:?}");
-    assert!(why(&answers[2]).starts_with("unconfirmed: it was not sent"), "{answers:?}");
+    assert!(why(&answers[2]).starts_with("unsent: it was not sent"), "{answers:?}");
     assert_eq!(answers[3], Published::Confirmed);
     assert_eq!(queues.drain(&other, 1).await.len(), 1);
 }
@@ -268,4 +270,22 @@ pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
         assert!(why(&answers[0]).starts_with("unavailable"), "{answers:?}");
         assert_eq!(answers[1], Published::Confirmed);
     }
+}
+
+/// Guard: connections that no call has needed for long are closed | src/rabbitmq/line.rs `keep`: no `take_old`
+pub(super) async fn connections_that_no_call_has_needed_for_long_are_closed(url: String) {
+    let (queues, counted, timer) =
+        (Queues::at(&url).await, Counted::before(&url).await, HandTimer::default());
+    let queue = queues.classic().await;
+    let publisher = RabbitMqPublisher::new(place_by(&timer, &counted.url));
+    let call = async || publisher.publish(&[publication(&queue, "x")]).await;
+    join_all([call(), call(), call()]).await;
+    assert_eq!(counted.made(), 3);
+    timer.advance(Duration::from_secs(59));
+    assert_eq!(call().await, [Published::Confirmed]);
+    assert_eq!(counted.open(), 3, "it is too early");
+    timer.advance(Duration::from_secs(1));
+    assert_eq!(call().await, [Published::Confirmed]);
+    eventually("one connection is open", async || counted.open() == 1).await;
+    assert_eq!((call().await, counted.made()), (vec![Published::Confirmed], 3));
 }
