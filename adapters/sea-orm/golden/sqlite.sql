@@ -77,7 +77,7 @@ SELECT id FROM claimstream_dead WHERE id IN (:ids) AND died_at <= :bound ORDER B
 SELECT d.id, d.queue, d.attempts, d.reason, d.died_at AS died, :now - d.died_at AS dead_for FROM claimstream_dead d WHERE d.queue = :queue AND d.died_at <= :bound AND (d.died_at < :bound OR d.id < :after) AND TYPEOF(d.died_at) = 'integer' AND d.died_at >= 0 AND TYPEOF(d.id) = 'blob' AND LENGTH(d.id) = 16 ORDER BY d.died_at DESC, d.id DESC LIMIT :limit;
 
 -- dead_letters/next_queue
-SELECT queue FROM claimstream_dead WHERE queue > CAST(:after AS TEXT) ORDER BY queue LIMIT 1;
+SELECT queue FROM claimstream_dead WHERE queue > CAST(:after AS TEXT) AND queue < X'' ORDER BY queue LIMIT 1;
 
 -- dead_letters/others
 SELECT d.id FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE d.id IN (:ids) AND COALESCE(m.first_at, m.created_at) <> d.created_at;
@@ -401,7 +401,7 @@ SELECT instance, label, :now - seen_at AS seen FROM claimstream_instance WHERE i
 SELECT queue, shard AS shard, ordering_key, headers, content_type, LENGTH(payload) AS bytes, :now - created_at AS age, :now - first_at AS first_age FROM claimstream_message WHERE id = :id;
 
 -- observe/key_queue
-SELECT MIN(queue) AS queue FROM claimstream_dedup WHERE queue > :after;
+SELECT MIN(queue) AS queue FROM claimstream_dedup WHERE queue > CAST(:after AS TEXT) AND queue < X'';
 
 -- observe/keyed
 SELECT message_id, :now - created_at AS taken FROM claimstream_dedup WHERE queue = :queue AND dedup_key = :dedup_key;
@@ -809,7 +809,7 @@ DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
 -- sweep/saga_scope
-SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) ORDER BY s.scope LIMIT 1;
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) AND s.scope < X'' ORDER BY s.scope LIMIT 1;
 
 -- sweep/sagas
 SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = CAST(:scope AS TEXT) AND s.owner >= CAST(:owner AS TEXT) AND (s.owner > CAST(:owner AS TEXT) OR s.created_at > :from OR (s.created_at = :from AND s.run > CAST(:run AS TEXT))) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
