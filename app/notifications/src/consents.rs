@@ -62,16 +62,16 @@ impl Consents {
         if questions.is_empty() {
             return Ok(Vec::new());
         }
-        let formers = questions.iter().filter_map(|question| question.former.as_ref());
+        let others = questions.iter().flat_map(|question| &question.others);
         let recipients: Vec<String> = questions
             .iter()
             .map(|question| question.recipient.clone())
-            .chain(formers.clone().map(|(recipient, _)| recipient.clone()))
+            .chain(others.clone().map(|(recipient, _)| recipient.clone()))
             .collect();
         let addresses: Vec<Address> = questions
             .iter()
             .map(|question| question.address.clone())
-            .chain(formers.map(|(_, address)| address.clone()))
+            .chain(others.map(|(_, address)| address.clone()))
             .collect();
         let read = match unwinding(self.preferences.consents(&recipients, &addresses)).await {
             Ok(read) => read?,
@@ -80,7 +80,7 @@ impl Consents {
         if read.preferences.len() != recipients.len() || read.suppressed.len() != addresses.len() {
             return Err(unreadable("the answers do not fit the questions"));
         }
-        let read = under_one_spelling(questions, read);
+        let read = joined(questions, read);
         let now = i64::try_from(read.since_1970.as_micros()).unwrap_or(i64::MAX);
         let now = Timestamp::from_micros(now).unwrap_or(Timestamp::MAX);
         let known = questions.iter().zip(&read.preferences).zip(read.suppressed);
@@ -91,14 +91,15 @@ impl Consents {
     }
 }
 
-/// What is known of each question, with what was kept under a former spelling of its address.
-fn under_one_spelling(questions: &[&Question], mut read: ConsentsRead) -> ConsentsRead {
+/// What is known of each question, with what is kept under its other keys and spellings; a rule of the recipient's own decides.
+fn joined(questions: &[&Question], mut read: ConsentsRead) -> ConsentsRead {
     let preferences = read.preferences.split_off(questions.len());
     let suppressed = read.suppressed.split_off(questions.len());
-    let asked = questions.iter().enumerate().filter(|(_, question)| question.former.is_some());
-    for ((at, _), (preferences, suppression)) in asked.zip(preferences.into_iter().zip(suppressed)) {
-        let todays = std::mem::take(&mut read.preferences[at]);
-        read.preferences[at] = todays.or(preferences);
+    let asked =
+        questions.iter().enumerate().flat_map(|(at, question)| question.others.iter().map(move |_| at));
+    for (at, (preferences, suppression)) in asked.zip(preferences.into_iter().zip(suppressed)) {
+        let known = std::mem::take(&mut read.preferences[at]);
+        read.preferences[at] = known.or(preferences);
         read.suppressed[at] = read.suppressed[at].max(suppression);
     }
     read

@@ -1,7 +1,7 @@
 use claimstream_domain::{
     Timestamp,
     notification::{
-        NotificationMessage, Priority,
+        Channel, DIRECT, NotificationMessage, Priority,
         consent::{Address, Asked, Category, TimeZone, preference_key},
     },
 };
@@ -12,8 +12,9 @@ pub(super) struct Question {
     /// The key of the recipient's preferences.
     pub(super) recipient: String,
     pub(super) address: Address,
-    /// The key and the address as they were spelled formerly, where that was otherwise.
-    pub(super) former: Option<(String, Address)>,
+    /// Under which keys and spellings of the address more may be kept: what the address opted out of where no user was named, and what was
+    /// kept under a former spelling.
+    pub(super) others: Vec<(String, Address)>,
     category: Option<Category>,
     priority: Priority,
     expires_at: Option<Timestamp>,
@@ -23,11 +24,19 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn of(message: &NotificationMessage) -> Self {
         let address = Address::new(message.channel, &message.address);
+        let recipient = preference_key(&message.recipient, &address);
         let former = Address::former(message.channel, &message.address);
+        let keys = [message.recipient.as_str(), DIRECT];
+        let spellings = [Some(&address), former.as_ref()].into_iter().flatten();
+        let others = spellings
+            .flat_map(|address| keys.map(|key| (preference_key(key, address), address.clone())))
+            .filter(|(key, spelled)| {
+                (key, spelled) != (&recipient, &address) && message.channel != Channel::InApp
+            });
         Self {
-            recipient: preference_key(&message.recipient, &address),
+            others: unique(others),
+            recipient,
             address,
-            former: former.map(|former| (preference_key(&message.recipient, &former), former)),
             category: message.category.clone(),
             priority: message.priority,
             expires_at: message.expires_at,
@@ -44,4 +53,15 @@ impl Question {
             time_zone: self.time_zone.as_ref(),
         }
     }
+}
+
+/// Each of them once, in their order.
+fn unique(all: impl Iterator<Item = (String, Address)>) -> Vec<(String, Address)> {
+    let mut unique = Vec::new();
+    for one in all {
+        if !unique.contains(&one) {
+            unique.push(one);
+        }
+    }
+    unique
 }

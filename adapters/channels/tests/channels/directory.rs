@@ -45,7 +45,11 @@ fn answer(received: &Received) -> Answer {
             "broken" => plain(500, ""),
             "locked" => plain(403, ""),
             "elsewhere" => plain(404, "<html>"),
-            "odd" => plain(200, r#"{"recipients":[{"user":"odd","email":7}]}"#),
+            "odd" => plain(200, "<html>"),
+            "half" => plain(
+                200,
+                r#"{"recipients":[{"user":"half","email":7},{"user":"whole"}],"unreadable":["named"]}"#,
+            ),
             "nobody" => plain(200, r#"{"recipients":[{"email":"ann@example.com"}]}"#),
             "long" => plain(200, &" ".repeat(HttpDirectory::MAX_BYTES + 1)),
             _ => {
@@ -123,6 +127,15 @@ async fn members_come_page_by_page_and_an_unknown_segment_is_told_from_a_wrong_u
     let circle =
         directory.members("circle", &SegmentPlace::After("a".into()), 10).await.expect_err("a circle");
     assert_eq!(circle.kind(), StoreErrorKind::Corrupt, "{circle}");
+}
+
+/// Guard: a user that cannot be read keeps no other from the answer | src/http_directory.rs `users`: such an entry is an error
+#[tokio::test]
+async fn a_user_that_cannot_be_read_keeps_no_other_from_the_answer() {
+    let (_server, directory) = server().await;
+    let found = directory.users(&ids(&["half", "whole", "named"])).await.expect("an answer");
+    let keys: Vec<_> = found.users.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
+    assert_eq!((keys, found.unreadable), (vec![None, Some("user:whole"), None], ids(&["named", "half"])));
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DbBackend;
 use sea_orm::{DatabaseConnection, DbErr, sqlx};
 
+#[cfg(feature = "mysql")]
+use crate::database::link::set_up;
 use crate::database::{
     classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
@@ -166,19 +168,20 @@ async fn no_connection(
     options: &sqlx::mysql::MySqlConnectOptions,
     waited: Duration,
 ) -> StoreError {
-    use sea_orm::{RuntimeErr, sqlx::ConnectOptions};
     const PATIENCE: Duration = Duration::from_secs(2);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
-    match timer.timeout(PATIENCE, options.connect()).await {
+    match timer.timeout(PATIENCE, set_up(options)).await {
         Some(Ok(_)) => unavailable(format!(
             "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
              relay_connections for claims, renewals and settlements"
         )),
-        Some(Err(sqlx::Error::Io(why))) => {
-            unavailable(format!("no connection to {place} within {waited:?}: {why}"))
-        }
-        Some(Err(why)) => advised(classify(operation, DbErr::Conn(RuntimeErr::SqlxError(why.into())))),
+        Some(Err(error)) => match sqlx_error(&error) {
+            Some(sqlx::Error::Io(why)) => {
+                unavailable(format!("no connection to {place} within {waited:?}: {why}"))
+            }
+            _ => advised(classify(operation, error)),
+        },
         None => unavailable(format!("no connection to {place} within {waited:?}: it does not answer")),
     }
 }
@@ -212,6 +215,9 @@ fn advice(refused: &dyn sqlx::error::DatabaseError) -> Option<&'static str> {
         1049 => "make that database, or name another one in the database URL",
         1044 | 1142 | 1143 | 1227 => {
             "grant the user of the database URL the rights on this database that docs/rights.md lists"
+        }
+        1820 | 1862 => {
+            "the password has expired: set a new one with ALTER USER, and write it into the database URL"
         }
         1130 => "let this host in on the server, or connect from another one",
         3159 => "set ssl-mode=required in the database URL, with the feature `tls` of claimstream-sea-orm",

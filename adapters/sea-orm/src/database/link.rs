@@ -102,10 +102,7 @@ pub(crate) async fn ask_beside_the_pool(
     match dialect {
         #[cfg(feature = "mysql")]
         Dialect::MySql => {
-            let options = db.get_mysql_connection_pool().connect_options();
-            let mut connection = options.connect().await.map_err(refused)?;
-            let setup = Statements::of(dialect).session.setup.text();
-            SqlxMySql::new(&mut connection).execute_unprepared(setup).await?;
+            let mut connection = set_up(&db.get_mysql_connection_pool().connect_options()).await?;
             let answer = SqlxMySql::new(&mut connection).query_all_raw(question).await;
             let _ = sqlx::Connection::close(connection).await;
             answer
@@ -121,6 +118,17 @@ pub(crate) async fn ask_beside_the_pool(
         #[allow(unreachable_patterns, reason = "a dialect whose feature is off was refused at open")]
         _ => Err(DbErr::Custom(NO_DRIVER.into())),
     }
+}
+
+/// A connection outside of the pool, set up as those of the pool are.
+#[cfg(feature = "mysql")]
+pub(crate) async fn set_up(
+    options: &sqlx::mysql::MySqlConnectOptions,
+) -> Result<sqlx::MySqlConnection, DbErr> {
+    let mut connection = options.connect().await.map_err(refused)?;
+    let setup = Statements::of(Dialect::MySql).session.setup.text();
+    SqlxMySql::new(&mut connection).execute_unprepared(setup).await?;
+    Ok(connection)
 }
 
 fn refused(error: sqlx::Error) -> DbErr {

@@ -16,6 +16,11 @@ pub(crate) fn kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         (1180, _) if first_number(text) == Some(149) => StoreErrorKind::Transient,
         // InnoDB lacks a savepoint that the server has: another member of a group has undone the transaction.
         (1030 | 1181, _) if lacks_savepoint(number, text) => StoreErrorKind::Transient,
+        // A node of a Galera cluster that meets a trigger of a resharding while another node makes it takes its body for wrong. The triggers
+        // are right: they were taken when they were made.
+        (1064 | 1710, _) if text.contains("Trigger 'claimstream_") && text.contains("error in its body") => {
+            StoreErrorKind::Transient
+        }
         // Duplicate key, and duplicate key name from a schema that is being made twice.
         (1062 | 1586, _) => StoreErrorKind::Conflict,
         // Limits of connections and of statements in their states of syntax errors; packets that are cut; a table that is
@@ -28,11 +33,12 @@ pub(crate) fn kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         // Values out of range, too long, or wrong; NULL where there must be a value; foreign keys.
         (_, "22" | "23") => StoreErrorKind::Corrupt,
         // A trigger of an online change of a table writes to its copy, which is going away.
-        (NO_TABLE, _) if text.contains("._claimstream_") => StoreErrorKind::Transient,
-        // Tables that were not made, or are away; rights; a host that is not let in; TLS; credentials; no database.
-        (NO_TABLE | 1044 | 1049 | 1142 | 1143 | 1227 | 1370 | 1698 | 1130 | 3159, _) | (_, "28" | "3D") => {
-            StoreErrorKind::Misconfigured
+        (NO_TABLE, _) if text.contains("._claimstream_") || text.contains(".__claimstream_") => {
+            StoreErrorKind::Transient
         }
+        // Tables that were not made, or are away; rights; a host that is not let in; TLS; credentials, expired ones too; no database.
+        (NO_TABLE | 1044 | 1049 | 1142 | 1143 | 1227 | 1370 | 1698 | 1130 | 1820 | 1862 | 3159, _)
+        | (_, "28" | "3D") => StoreErrorKind::Misconfigured,
         // Syntax and unknown names; features; READ ONLY transaction.
         (_, "42" | "0A" | "25" | "21") => StoreErrorKind::Unsupported,
         (_, "40") => StoreErrorKind::Transient,
@@ -93,6 +99,7 @@ mod tests {
         all_are(Conflict, "23000", &[1062]);
         all_are(Misconfigured, "42000", &[1044, 1049, 1142]);
         all_are(Misconfigured, "28000", &[1045, 1698]);
+        all_are(Misconfigured, "HY000", &[1820, 1862]);
         all_are(Misconfigured, "3D000", &[1046]);
         all_are(Unsupported, "42000", &[1064, 1305]);
         all_are(Misconfigured, "42S02", &[1146]);
@@ -108,8 +115,18 @@ mod tests {
     fn a_copy_of_an_online_change_that_is_gone_is_a_conflict() {
         let of = |table: &str| kind(1146, "42S02", &format!("Table 'shop.{table}' doesn't exist"));
         assert_eq!(of("_claimstream_queue_new"), StoreErrorKind::Transient);
+        assert_eq!(of("__claimstream_queue_new"), StoreErrorKind::Transient);
         assert_eq!(of("claimstream_queue"), StoreErrorKind::Misconfigured);
         assert_eq!(of("orders"), StoreErrorKind::Misconfigured);
+    }
+
+    #[test]
+    fn a_trigger_that_a_node_has_not_read_rightly_is_a_conflict() {
+        let of = |trigger: &str| {
+            kind(1064, "42000", &format!("Trigger '{trigger}' has an error in its body: 'near lo'"))
+        };
+        assert_eq!(of("claimstream_64_shards_of_message"), StoreErrorKind::Transient);
+        assert_eq!(of("audit_of_orders"), StoreErrorKind::Unsupported);
     }
 
     #[test]

@@ -18,6 +18,17 @@ pub(crate) fn or_uncounted(check: &'static str, found: Result<Finding, StoreErro
     found.unwrap_or_else(|error| warning(check, format!("not counted: {error}")))
 }
 
+/// The findings, or a failure that says why there are none: one question without an answer keeps no other from its own.
+pub(crate) fn examined(
+    check: &'static str,
+    found: Result<impl IntoIterator<Item = Finding>, StoreError>,
+) -> Vec<Finding> {
+    match found {
+        Ok(found) => found.into_iter().collect(),
+        Err(error) => vec![failure(check, format!("could not be examined: {error}"))],
+    }
+}
+
 /// `good` if it holds, else `bad`.
 pub(crate) fn either(holds: bool, good: Finding, bad: Finding) -> Finding {
     if holds { good } else { bad }

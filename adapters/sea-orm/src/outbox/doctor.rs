@@ -38,7 +38,7 @@ impl SeaOrmOutbox {
                 return Ok(vec![tables]);
             }
             let examination = examination(&rooms, None).await?;
-            let mut findings = examination.run().await?;
+            let mut findings = examination.run().await;
             findings.extend([tables, examination.walk().await]);
             Ok(findings)
         };
@@ -92,7 +92,7 @@ impl SelfCheck for SeaOrmOutbox {
             if tables.severity == Severity::Failure {
                 return Ok(vec![tables]);
             }
-            let mut findings = examination(&rooms, counted).await?.run().await?;
+            let mut findings = examination(&rooms, counted).await?.run().await;
             findings.push(tables);
             Ok(findings)
         };

@@ -26,28 +26,32 @@ use super::{
     ports::{Ports, emitted, kept, notifications},
 };
 
-/// What `a` wants, and the reason to suppress the mail address of `b`, at a moment of the day.
+/// What `a` wants and what its mail address does, and the reason to suppress the mail address of `b`, at a moment of the day.
 struct World {
     a: Preferences,
+    address_of_a: Preferences,
     b: Option<Suppression>,
     hour: u64,
 }
 
 impl World {
     fn open() -> Self {
-        Self { a: Preferences::default(), b: None, hour: 12 }
+        Self { a: Preferences::default(), address_of_a: Preferences::default(), b: None, hour: 12 }
     }
 
     fn wanting(change: &str) -> Self {
-        let change: PreferenceChange = change.parse().expect("a change");
-        Self { a: change.apply(Preferences::default()).expect("few changes"), ..Self::open() }
+        Self { a: wants(change), ..Self::open() }
     }
 
     /// Preferences that may be read `times` times.
     fn preferences(self, times: usize) -> MockPreferenceRepository {
         let mut preferences = MockPreferenceRepository::new();
         preferences.expect_consents().times(times).returning(move |recipients, addresses| {
-            let of = |key: &String| if key == "user:a" { self.a.clone() } else { Preferences::default() };
+            let of = |key: &String| match key.as_str() {
+                "user:a" => self.a.clone(),
+                "email:a@example.com" => self.address_of_a.clone(),
+                _ => Preferences::default(),
+            };
             let bad = Address::new(Channel::Email, "B@example.com");
             Ok(ConsentsRead {
                 preferences: recipients.iter().map(of).collect(),
@@ -61,6 +65,11 @@ impl World {
     fn consents(self, times: usize) -> Consents {
         Consents::new(Arc::new(self.preferences(times)), rules())
     }
+}
+
+fn wants(change: &str) -> Preferences {
+    let change: PreferenceChange = change.parse().expect("a change");
+    change.apply(Preferences::default()).expect("few changes")
 }
 
 /// Quiet from 22:00 to 08:00 UTC; nobody can opt out of `security`.
@@ -107,6 +116,20 @@ fn recipients_that_opted_out_or_are_suppressed_are_skipped_with_the_reason() {
     let skipped = |why: &str| (DeliveryStatus::Skipped, why.to_owned());
     assert_eq!(records, [skipped("opted out of any/marketing"), skipped("suppressed: bounced")]);
     assert_eq!(emitted(verdict), []);
+}
+
+/// Guard: what an address opted out of holds for users with it | src/question.rs `of`: no `DIRECT` among the keys
+#[test]
+fn what_an_address_opted_out_of_holds_for_its_user_who_says_nothing_else() {
+    let status = |a: Preferences| {
+        let world = World { a, address_of_a: wants("email/marketing=off"), ..World::open() };
+        fan_out(marketing(), world.consents(1)).1[0].clone()
+    };
+    assert_eq!(
+        status(Preferences::default()),
+        (DeliveryStatus::Skipped, "opted out of email/marketing".to_owned())
+    );
+    assert_eq!(status(wants("email/marketing=on")).0, DeliveryStatus::Pending);
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn keeping(key: &str, wants: &str, suppressed: &str) -> MockPreferenceRepository
     preferences
 }
 
-/// Guard: what is kept under a former spelling holds | src/consents.rs `under_one_spelling`: `read` as it is
+/// Guard: what is kept under a former spelling holds | src/consents.rs `joined`: `read` as it is
 #[test]
 fn what_is_kept_of_an_address_under_todays_or_a_former_spelling_holds() {
     let skips = |preferences| {

@@ -54,15 +54,15 @@ impl Preferences {
         Ok(())
     }
 
-    /// These preferences, and of others that were kept under another spelling of the recipient's address what these say nothing about.
-    pub fn or(mut self, former: Self) -> Self {
+    /// These preferences, and of others of the recipient, as those of its address, what these say nothing about.
+    pub fn or(mut self, others: Self) -> Self {
         let is_new = |rule: &PreferenceRule, rules: &[PreferenceRule]| {
             !rules.iter().any(|known| known.is_about(rule.channel, rule.category.as_ref()))
         };
-        let others: Vec<_> = former.rules.into_iter().filter(|rule| is_new(rule, &self.rules)).collect();
-        self.rules.extend(others);
-        self.time_zone = self.time_zone.or(former.time_zone);
-        self.quiet_hours = self.quiet_hours.or(former.quiet_hours);
+        let new: Vec<_> = others.rules.into_iter().filter(|rule| is_new(rule, &self.rules)).collect();
+        self.rules.extend(new);
+        self.time_zone = self.time_zone.or(others.time_zone);
+        self.quiet_hours = self.quiet_hours.or(others.quiet_hours);
         self
     }
 

@@ -5,7 +5,7 @@ use std::{error::Error, iter, time::Duration};
 
 use claimstream_ports::{StoreError, StoreErrorKind, notification::NotificationReports};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
-use sea_orm::DatabaseTransaction;
+use sea_orm::{ConnectionTrait, Database, DatabaseTransaction};
 use uuid::Uuid;
 
 use crate::{Server, Suite, backend::SeaOrmBackend};
@@ -15,7 +15,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::error_kinds::{what}", server.name);
-        let (mistaken, closed, busy) = (url.clone(), url.clone(), url);
+        let (mistaken, closed, expired, busy) = (url.clone(), url.clone(), url.clone(), url);
+        // Guard: a password that has expired is no pool in use | adapters/sea-orm/src/database/connecting.rs
+        // `no_connection`: `options.connect()`; fails on MariaDB
+        suite.add_async_trial(&name("an_expired_password_is_told_as_one"), async move {
+            expired_password(&expired).await;
+        });
         suite.add_async_trial(&name("a_mistake_in_the_url_is_told_with_what_would_help"), async move {
             mistakes(&mistaken, server.name).await;
         });
@@ -52,6 +57,24 @@ async fn mistakes(url: &str, name: &str) {
         }
         assert!(!printed(&error).contains("secret"), "{error}");
     }
+}
+
+/// MariaDB lets such a user in, and refuses its statements.
+async fn expired_password(url: &str) {
+    let admin = Database::connect(url).await.expect("a connection");
+    let user = format!("cs_{}", &Uuid::now_v7().simple().to_string()[16..]);
+    let run = async |sql: String| admin.execute_unprepared(&sql).await.expect("a statement");
+    run(format!("CREATE USER '{user}'@'%' PASSWORD EXPIRE")).await;
+    let (_, place) = url.split_once('@').expect("a user");
+    let options = OpenOptions { acquire_timeout: Duration::from_millis(300), ..OpenOptions::default() };
+    let error = SeaOrmOutbox::open(&format!("mysql://{user}@{place}"), options).await.expect_err("a refusal");
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+    let text = printed(&error);
+    assert!(
+        text.contains("has expired") && text.contains("ALTER USER") && !text.contains("in use"),
+        "{text}"
+    );
+    run(format!("DROP USER '{user}'@'%'")).await;
 }
 
 /// Nobody listens.

@@ -1,7 +1,7 @@
 //! Which rights a database user needs: those that the page about them grants, and the users of these trials have no others.
 //! Promise: the rights of `docs/rights.md` are enough for everything
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use claimstream::Compose;
 use claimstream_domain::{
@@ -42,7 +42,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             suite.add_async_trial(&name, async move { can_do_everything(&backend()).await });
         }
         let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
-        let (makes, examined) = (backend.clone(), backend.clone());
+        let (makes, examined, asked) = (backend.clone(), backend.clone(), backend.clone());
+        // Guard: a question of doctor that fails keeps no other from its answer |
+        // adapters/sea-orm/src/doctor/finding.rs `examined`: nothing in place of the failure
+        suite.add_async_trial(
+            &format!("{}::rights::doctor_asks_on_where_a_question_fails", server.name),
+            async move {
+                is_asked_on(&asked()).await;
+            },
+        );
         // Guard: rights to settle are examined | adapters/sea-orm/src/doctor/checks.rs: no `examine_rights`
         suite.add_async_trial(
             &format!("{}::rights::doctor_fails_without_a_right_that_settlements_need", server.name),
@@ -164,6 +172,26 @@ async fn is_examined(backend: &SeaOrmBackend) {
         assert!(names_it && only.detail.contains("docs/rights.md"), "{only:?}");
         user.drop().await;
     }
+}
+
+/// Queues cannot be counted without the dead letters; all else is answered.
+async fn is_asked_on(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let _tables = backend.open(&url, None).await.expect("tables");
+    let user = User::make(&url, "service").await;
+    let outbox = open(backend, &user).await;
+    let all: BTreeSet<_> =
+        outbox.doctor().await.expect("findings").into_iter().map(|one| one.check).collect();
+    user.run(&format!("REVOKE SELECT ON {}.claimstream_dead FROM '{}'@'%'", user.database, user.name)).await;
+    let findings = outbox.doctor().await.expect("findings");
+    let unexamined: Vec<_> = findings
+        .iter()
+        .filter(|one| one.detail.contains("could not be examined"))
+        .map(|one| one.check)
+        .collect();
+    assert_eq!(unexamined, ["queues"], "{findings:?}");
+    assert_eq!(findings.iter().map(|one| one.check).collect::<BTreeSet<_>>(), all);
+    user.drop().await;
 }
 
 async fn open(backend: &SeaOrmBackend, user: &User) -> SeaOrmOutbox {
