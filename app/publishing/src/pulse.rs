@@ -106,6 +106,9 @@ impl Pulse {
     /// of it: it may refuse all messages.
     pub(crate) fn note_gone_back(&self, place: &str, reason: &Reason, now: Duration) {
         let mut state = self.state();
+        if state.away_since.is_some() {
+            return;
+        }
         let confirmed = state.confirmed;
         let Some(known) = state.places.get_mut(place) else { return };
         if known.away_since.is_none() && known.failed_at.is_some_and(|then| confirmed > then) {

@@ -189,7 +189,7 @@ impl<'a> Call<'a> {
             return Err(Published::refused(format_args!("{subject:?} is no subject: {fault}")));
         }
         if self.is_lost() {
-            return Err(connection_lost());
+            return Err(Published::unsent("the connection was lost before it was sent"));
         }
         let sending = self.session.context.send_publish(subject.to_owned(), wire::message(publication));
         match self.until.within(sending).await {

@@ -40,8 +40,15 @@ impl Reading {
             return Ok(());
         }
         let entries: Vec<String> = self.ahead.iter().map(|given| given.entry.clone()).collect();
-        let held = self.answering.extend(&entries).await?;
-        self.extended(&held);
+        match self.answering.extend(&entries).await {
+            Ok(held) => self.extended(&held),
+            Err(error) if error.is_io_error() || error.is_timeout() => return Err(error),
+            // Two thirds of the hold are left.
+            Err(error) => {
+                tracing::warn!(entries = entries.len(), %error, "entries that were read ahead could not be held longer");
+                self.extension.begin();
+            }
+        }
         Ok(())
     }
 

@@ -171,7 +171,7 @@ fn a_bounce_of_ses_comes_as_a_text_by_a_subscription_that_a_person_confirms() {
     // In the shape of the examples of SES, whose message nobody has sent here.
     let id = "<01900000-0000-7000-8000-000000000001@shop.example>";
     let bounce = json!({
-        "eventType": "Bounce",
+        "notificationType": "Bounce",
         "bounce": {"bounceType": "Permanent", "timestamp": "2026-11-23T10:00:00Z",
             "bouncedRecipients": [{"emailAddress": "ann@example.com", "diagnosticCode": "smtp; 550 5.1.1 user unknown"}]},
         "mail": {"messageId": "0102018f-000000", "destination": ["ann@example.com"], "commonHeaders": {"messageId": id}},

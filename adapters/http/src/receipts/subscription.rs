@@ -14,7 +14,7 @@ pub(crate) enum Subscription {
 }
 
 impl Subscription {
-    /// What a call says of the subscription, if it is of that kind. A URL that is not of Amazon is left out.
+    /// What a call says of the subscription, if it is of that kind. A URL that is not of Amazon SNS is left out: customers of Amazon have others.
     pub(crate) fn of(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let kind = headers.get("x-amz-sns-message-type")?.to_str().ok()?;
         let url = || subscribe_url(&serde_json::from_slice(body).ok()?);
@@ -35,7 +35,7 @@ impl Subscription {
                 tracing::warn!(%provider, subscribe_url = %url, "Amazon SNS has ended the subscription; open subscribe_url, and receipts come again");
             }
             Self::Asked(None) | Self::Ended(None) => {
-                tracing::warn!(%provider, "a call about a subscription has no https URL of amazonaws.com to confirm it; none is shown");
+                tracing::warn!(%provider, "a call about a subscription has no https URL of Amazon SNS to confirm it; none is shown");
             }
         }
     }
@@ -43,8 +43,12 @@ impl Subscription {
 
 fn subscribe_url(body: &Value) -> Option<Uri> {
     let url: Uri = body.get("SubscribeURL")?.as_str()?.parse().ok()?;
-    let is_amazons = url.host().is_some_and(|host| host.to_ascii_lowercase().ends_with(".amazonaws.com"));
-    (url.scheme_str() == Some("https") && is_amazons).then_some(url)
+    let is_of_sns = url.host().is_some_and(|host| {
+        let host = host.to_ascii_lowercase();
+        let region = host.strip_prefix("sns.").and_then(|rest| rest.strip_suffix(".amazonaws.com"));
+        region.is_some_and(|region| !region.contains('.'))
+    });
+    (url.scheme_str() == Some("https") && is_of_sns).then_some(url)
 }
 
 #[cfg(test)]
@@ -61,7 +65,7 @@ mod tests {
         Subscription::of(&headers, body.to_string().as_bytes())
     }
 
-    /// Guard: nobody is asked to open a URL that is not of Amazon | src/receipts/subscription.rs `subscribe_url`: any https URL
+    /// Guard: nobody is asked to open a URL that is not of Amazon SNS | src/receipts/subscription.rs `subscribe_url`: any https URL
     #[test]
     fn a_confirmation_shows_the_url_of_amazon_and_no_other() {
         let url = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=arn:aws:sns:x&Token=2336412f37";
@@ -73,6 +77,8 @@ mod tests {
             "http://sns.eu-west-1.amazonaws.com/",
             "https://amazonaws.com.evil.example/",
             "https://evilamazonaws.com/",
+            "https://anybody.s3.amazonaws.com/",
+            "https://sns.anybody.s3.amazonaws.com/",
             "https://sns.amazonaws.com@evil.example/",
             "https://sns.amazonaws.com/\nopen https://evil.example/",
             "/",

@@ -223,12 +223,13 @@ where
     }
 
     /// The lock if there is one and it can be had; it only saves work, so that a lock that cannot be asked is none. An error is the time
-    /// for which another runner holds it at most, unless that one extends it.
+    /// after which to look whether another runner still holds it.
     async fn lock(&self, run: &SagaRun<I>) -> Result<Option<LockGuard>, Duration> {
         let Some((lock, lease)) = &self.0.lock else { return Ok(None) };
         match lock.try_acquire(&run.row.to_string(), *lease).await {
             Ok(Some(guard)) => Ok(Some(guard)),
-            Ok(None) => Err(lease.duration()),
+            // That runner may let go at any moment, and this message alone continues a saga that it leaves.
+            Ok(None) => Err(lease.duration().min(self.config().check_after)),
             Err(error) => {
                 tracing::warn!(saga = %run.row, %error, "saga.lock.unavailable");
                 Ok(None)

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
@@ -83,7 +83,7 @@ where
 
     /// Begins a transaction, tries every branch here and now, and answers the decision.
     ///
-    /// A Try that fails is made again after the waits of [`CoordinatorConfig::retry`], for at most half of the deadline. The decision is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
+    /// A Try that fails is made again after the waits of [`CoordinatorConfig::retry`], for at most half of the deadline and 30 s. The decision is carried out over the outbox. If the caller dies or is dropped meanwhile, the check message
     /// cancels at the deadline. A call that is repeated goes on where the first one stood.
     pub async fn run(&self, global: &GlobalTransaction) -> Result<Decision, CoordinatorError> {
         let begun = in_transaction(&*self.store, &*self.timer, |tx| work(self.record(tx, global, &[])));
@@ -91,7 +91,7 @@ where
         if state_of(&step)? != GlobalState::Trying {
             return Ok(Decision::of(state_of(&step)?, None));
         }
-        let (retry, patience) = (&self.config.retry, self.config.deadline / 2);
+        let (retry, patience) = (&self.config.retry, (self.config.deadline / 2).min(PATIENCE));
         let tried = self.participants.try_all_within(patience, global, retry, &*self.timer).await;
         let drive = [self.message(GlobalTrigger::Drive, global)?];
         let state = match &tried {
@@ -302,6 +302,9 @@ impl<S> fmt::Debug for Coordinator<S> {
             .finish_non_exhaustive()
     }
 }
+
+/// The longest that `run` tries again.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often a message comes whose transaction is not there before it is buried: the node that is asked may not yet have carried out
 /// what another one has committed.
