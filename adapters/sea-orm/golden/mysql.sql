@@ -328,9 +328,6 @@ SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_
 -- notifications/erase_window
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 
--- notifications/erase_words
-UPDATE claimstream_queue SET last_error = NULL WHERE queue = :queue AND shard = :shard AND id IN (:ids) AND last_error IS NOT NULL;
-
 -- notifications/message_conclude
 UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'));
 

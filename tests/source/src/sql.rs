@@ -133,12 +133,10 @@ fn is_sql(line: &str) -> bool {
 const OF_TWINS: &str = "twins/end";
 /// Takes back what a take-over has counted, which its mark in the row proves; no claim is ended or extended.
 const OF_A_TAKE_OVER: &str = "shard_lease/uncount";
-/// Takes a text from entries of an erased recipient, claimed or not; no claim is ended or extended.
-const OF_AN_ERASURE: &str = "notifications/erase_words";
 
 fn touches_a_claim(sent: &Sent) -> bool {
     let known = |name: &&str| sent.name.split(' ').next() == Some(*name);
-    if UNDER_A_LEASE.iter().chain([&OF_TWINS, &OF_A_TAKE_OVER, &OF_AN_ERASURE]).any(known) {
+    if UNDER_A_LEASE.iter().chain([&OF_TWINS, &OF_A_TAKE_OVER]).any(known) {
         return false;
     }
     let writes = |verb: &str| sent.text.starts_with(verb);

@@ -278,9 +278,9 @@ impl Outbox {
         }
     }
 
-    /// Gives a message another payload and no last error: how many live messages and dead letters that were.
+    /// Gives a message another payload: how many live messages and dead letters that were.
     pub(crate) fn replace(&mut self, id: MessageId, payload: &Payload) -> (u64, u64) {
-        let live = self.rows.get_mut(&id).map(|row| row.replace(payload.clone()));
+        let live = self.rows.get_mut(&id).map(|row| row.message.payload = payload.clone());
         let dead = self.dead.get_mut(&id).map(|dead| {
             dead.message.payload = payload.clone();
             dead.reason = Reason::new(ERASED);

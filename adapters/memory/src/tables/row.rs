@@ -1,7 +1,7 @@
 use claimstream_domain::{
     ClaimId, Claimed, DedupKey, Due, Event, IllegalTransition, Locator, Message, MessageKept,
-    MessageStanding, MessageState, NewMessage, Payload, QueuedMessage, Reason, Receipt, RunPlace, ShardCount,
-    State, Timestamp, is_due, waited,
+    MessageStanding, MessageState, NewMessage, QueuedMessage, Reason, Receipt, RunPlace, ShardCount, State,
+    Timestamp, is_due, waited,
 };
 
 use crate::clock::{after, between};
@@ -117,11 +117,6 @@ impl Row {
         self.available_at = until;
         self.claim = None;
         self.last_error = Some(reason);
-    }
-
-    pub(super) fn replace(&mut self, payload: Payload) {
-        self.message.payload = payload;
-        self.last_error = None;
     }
 
     pub(super) fn give_back(&mut self) {

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use claimstream_domain::notification::{
     Channel, ERASED, NotificationMessage, NotificationRecord, NotificationRequest, Priority, Recipient,
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     database::{
         Database,
-        args::{Args, bytes},
+        args::bytes,
         classify::corrupt,
         typed_row::row,
         unit::{rows, run},
@@ -150,8 +150,8 @@ impl Erasing {
         Ok(replaced)
     }
 
-    /// Erases some records, and the attempts, receipts, entries, payloads and last errors of their messages, as far as they are there. Answers
-    /// how many payloads of live or finished messages and of dead letters were replaced.
+    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, as far as they are there. Answers how many
+    /// payloads of live or finished messages and of dead letters were replaced.
     pub(super) async fn leave_frames(
         &self,
         on: &impl ConnectionTrait,
@@ -179,35 +179,12 @@ impl Erasing {
             bodies += run(on, ERASE, sql.erase_body.bind(&args)).await?;
             dead += run(on, ERASE, sql.erase_dead.bind(&args)).await?;
         }
-        self.forget_words(on, &ids).await?;
         Ok((bodies, dead))
-    }
-
-    /// Erases what providers last said to messages that are still queued. An entry is found by the shard of its body.
-    async fn forget_words(&self, on: &impl ConnectionTrait, ids: &Args) -> Result<(), StoreError> {
-        let queues = Priority::ALL.map(|priority| priority.message_queue());
-        let mut shards: BTreeMap<(String, u16), Vec<Uuid>> = BTreeMap::new();
-        for row in rows(on, ERASE, self.db.sql.observe.places.bind(ids)).await? {
-            let BodyRow { id, queue, shard } = BodyRow::read(&row)?;
-            if queues.contains(&queue.as_str()) {
-                shards.entry((queue, shard)).or_default().push(id);
-            }
-        }
-        for ((queue, shard), ids) in shards {
-            let args = self.db.args().with("queue", queue).with("shard", shard);
-            let args = args.with_list("ids", ids.into_iter().map(bytes));
-            run(on, ERASE, self.db.sql.notifications.erase_words.bind(&args)).await?;
-        }
-        Ok(())
     }
 }
 
 row! {
     struct RequestRow of "notifications/erase_requests" { id: Uuid, request: Vec<u8> }
-}
-
-row! {
-    struct BodyRow of "observe/places" { id: Uuid, queue: String, shard: u16 }
 }
 
 row! {

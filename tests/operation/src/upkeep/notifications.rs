@@ -47,10 +47,6 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep, "notes_of_sagas_go_when_no_step_is_left", sagas_go);
     place.add(suite, "auto", keep, "old_entries_of_inboxes_go_read_or_not", entries_go);
     place.add(suite, "auto", keep, "payloads_of_an_erased_recipient_go_queued_or_dead", payloads_go);
-    // Guard: an erasure takes the last error of a queued message | adapters/sea-orm/src/notifications/erasing.rs
-    // `leave_frames`: no `forget_words`
-    let what = "words_of_providers_go_from_messages_that_wait_or_are_claimed";
-    place.add(suite, "auto", keep, what, words_go);
 }
 
 async fn settled_go(setup: Setup) {
@@ -210,28 +206,6 @@ async fn payloads_go(setup: Setup) {
     assert_eq!(setup.count(reasons).await, 0);
     let left = instance.take_all().await;
     assert!(serde_json::from_slice::<NotificationMessage>(left[0].message.payload.bytes()).is_ok());
-}
-
-/// A provider has named the address of each; one waits, one is claimed again, and one is of somebody else.
-async fn words_go(setup: Setup) {
-    let (_, records) = dispatched(&setup, 3).await;
-    let messages: Vec<_> = records.iter().map(|record| message_of(record, "anna@example.com")).collect();
-    setup.outbox.enqueue_now(&messages).await.expect("enqueue");
-    setup.clock.advance(Setup::MOMENT);
-    let queue = QueueName::new(MESSAGE_QUEUE).expect("a queue");
-    let instance = Instance::new(8, Ports::of(setup.outbox.clone()), queue, 10);
-    for claimed in instance.take_all().await {
-        let after = if claimed.message.id.uuid() == records[0].id { DAY } else { Duration::ZERO };
-        instance.nack(&claimed, after, "no mailbox anna@example.com").await;
-    }
-    setup.clock.advance(Setup::MOMENT);
-    assert_eq!(instance.take_all().await.len(), 2);
-    let named = "SELECT COUNT(*) FROM claimstream_queue WHERE INSTR(last_error, 'anna@') > 0";
-    assert_eq!(setup.count(named).await, 3);
-    for (record, left) in records.iter().zip([2, 1]) {
-        setup.outbox.erase(&record.recipient).await.expect("erase");
-        assert_eq!(setup.count(named).await, left);
-    }
 }
 
 /// The message of a record, to this address.
