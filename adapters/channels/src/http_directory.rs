@@ -178,14 +178,13 @@ impl HttpDirectory {
         })
     }
 
-    /// The users of an answer, and the ids of those whose entries cannot be read, with those that the server named as such. Of an answer
-    /// in which no entry of several can be read none is a user's fault.
+    /// The users of an answer, and the ids of those whose entries cannot be read, with those that the server named as such.
     fn users(
         &self,
         entries: Vec<Value>,
         mut unreadable: Vec<String>,
     ) -> Result<(Vec<Recipient>, Vec<String>), StoreError> {
-        let (mut users, named) = (Vec::with_capacity(entries.len()), unreadable.len());
+        let mut users = Vec::with_capacity(entries.len());
         for entry in entries {
             let id = entry.get("user").and_then(Value::as_str).unwrap_or_default().to_owned();
             match serde_json::from_value::<Person>(entry) {
@@ -196,9 +195,6 @@ impl HttpDirectory {
                     unreadable.push(id);
                 }
             }
-        }
-        if users.is_empty() && unreadable.len() > named + 1 {
-            return Err(self.failed(StoreErrorKind::Corrupt, "no user of the answer can be read"));
         }
         Ok((users, unreadable))
     }
@@ -265,7 +261,12 @@ impl RecipientDirectory for HttpDirectory {
                         self.failed(StoreErrorKind::Corrupt, "a page begins where the one before began")
                     );
                 }
+                let named = unreadable.len();
                 let (members, unreadable) = self.users(members, unreadable)?;
+                // Where no entry of several can be read none is a member's fault.
+                if members.is_empty() && unreadable.len() > named + 1 {
+                    return Err(self.failed(StoreErrorKind::Corrupt, "no member of a page can be read"));
+                }
                 Ok(Some(SegmentPage { members, unreadable, next }))
             }
             StatusCode::NOT_FOUND => {

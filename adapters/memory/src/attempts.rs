@@ -20,16 +20,12 @@ impl AttemptLog for MemoryStore {
     async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError> {
         let now = self.database.now();
         let mut tables = self.database.tables();
+        let all = &mut tables.notifications.attempts;
         for attempt in attempts {
-            let is_erased = tables.notifications.is_erased(attempt.message);
-            let all = &mut tables.notifications.attempts;
             let key = |one: &DeliveryAttempt| (one.message, one.claim, one.call);
             if !all.iter().any(|known| key(&known.attempt) == key(attempt)) {
                 let began_at = micros(now).saturating_sub_unsigned(attempt.ago.as_micros() as u64);
                 let mut attempt = attempt.clone();
-                if is_erased {
-                    (attempt.reason, attempt.reference) = (None, None);
-                }
                 if let Some(reference) = &mut attempt.reference {
                     reference.truncate(reference.floor_char_boundary(DeliveryReceipt::MAX_REFERENCE_BYTES));
                 }

@@ -2,7 +2,7 @@
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reason END, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reference END) ON DUPLICATE KEY UPDATE number = number;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, UTC_TIMESTAMP(6) - INTERVAL :ago MICROSECOND, :took, :class, :acceptance, :reason, :reference) ON DUPLICATE KEY UPDATE number = number;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
@@ -241,8 +241,8 @@ DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
 -- erasures/requests
 SELECT id, request, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
 
--- in_app/forget_erased
-DELETE FROM claimstream_in_app WHERE id IN (:ids) AND EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = claimstream_in_app.id AND m.recipient = :erased);
+-- in_app/erased
+SELECT id FROM claimstream_notification_message WHERE id IN (:ids) AND recipient = :erased ORDER BY id LOCK IN SHARE MODE;
 
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE created_at < UTC_TIMESTAMP(6) - INTERVAL :age MICROSECOND ORDER BY created_at LIMIT :limit;
@@ -878,7 +878,7 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) 
 SELECT s.scope, s.run, s.step, CAST(s.state AS SIGNED) AS state, CAST(s.version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, (SELECT MAX(y.changed_at) FROM claimstream_step y FORCE INDEX (PRIMARY) WHERE y.scope = s.scope AND y.run = s.run), UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o FORCE INDEX (PRIMARY) WHERE o.scope = s.scope AND o.run = s.run) <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
 
 -- steps/unreadable
-SELECT MIN(CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END) AS first_at FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE (q.available_at < TIMESTAMP'1970-01-01 00:00:00');
+SELECT MIN(CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END) AS first_at FROM (SELECT DISTINCT queue, shard FROM claimstream_queue) place STRAIGHT_JOIN claimstream_queue q FORCE INDEX (PRIMARY) ON q.queue = place.queue AND q.shard = place.shard AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00') STRAIGHT_JOIN claimstream_message m FORCE INDEX (PRIMARY) ON m.id = q.id;
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
@@ -941,7 +941,7 @@ SELECT s.owner, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.cre
 UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- sweep/unreadable
-SELECT q.id FROM claimstream_queue q WHERE (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND q.id > :after ORDER BY q.id LIMIT :limit;
+SELECT q.id FROM (SELECT DISTINCT queue, shard FROM claimstream_queue) place STRAIGHT_JOIN claimstream_queue q FORCE INDEX (PRIMARY) ON q.queue = place.queue AND q.shard = place.shard AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00') WHERE q.id > :after ORDER BY q.id LIMIT :limit;
 
 -- templates/draft
 SELECT draft, CAST(revision AS SIGNED) AS revision, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS age FROM claimstream_template WHERE template_id = :template;

@@ -2,7 +2,7 @@
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
 -- attempts/note
-INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reason END, CASE WHEN EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = :message AND m.recipient = :erased) THEN NULL ELSE :reference END) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_notification_attempt (message_id, claim_id, call_number, number, provider, began_at, took, class, acceptance, reason, reference) VALUES (:message, :claim, :call, :number, :provider, :now - :ago, :took, :class, :acceptance, :reason, :reference) ON CONFLICT DO NOTHING;
 
 -- attempts/orphans
 SELECT a.message_id, (m.id IS NULL AND a.began_at < :bound) AS is_orphan FROM claimstream_notification_attempt a LEFT JOIN claimstream_notification_message m ON m.id = a.message_id WHERE a.message_id > :after ORDER BY a.message_id, a.claim_id, a.call_number LIMIT :limit;
@@ -119,10 +119,10 @@ SELECT digest_key FROM claimstream_digest WHERE digest_id IN (:ids);
 DELETE FROM claimstream_directory_member WHERE user_id = :user;
 
 -- directory/members
-SELECT user_id FROM claimstream_directory_member WHERE segment = :segment AND user_id > :after ORDER BY user_id LIMIT :limit;
+SELECT user_id FROM claimstream_directory_member WHERE segment = :segment AND user_id > :after AND user_id < X'' ORDER BY user_id LIMIT :limit;
 
 -- directory/page
-SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id > :after ORDER BY user_id LIMIT :limit;
+SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes FROM claimstream_directory_user WHERE user_id > :after AND user_id < X'' ORDER BY user_id LIMIT :limit;
 
 -- directory/put_member
 INSERT INTO claimstream_directory_member (segment, user_id) VALUES (:segment, :user) ON CONFLICT DO NOTHING;
@@ -211,8 +211,8 @@ DELETE FROM claimstream_erased_recipient WHERE recipient_hash IN (:hashes);
 -- erasures/requests
 SELECT id, request, created_at AS created_at FROM claimstream_notification_request WHERE id IN (:ids);
 
--- in_app/forget_erased
-DELETE FROM claimstream_in_app WHERE id IN (:ids) AND EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.id = claimstream_in_app.id AND m.recipient = :erased);
+-- in_app/erased
+SELECT id FROM claimstream_notification_message WHERE id IN (:ids) AND recipient = :erased ORDER BY id;
 
 -- in_app/forget_older
 DELETE FROM claimstream_in_app WHERE id IN (SELECT id FROM claimstream_in_app WHERE created_at < :now - :age ORDER BY created_at LIMIT :limit);

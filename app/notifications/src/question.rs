@@ -1,8 +1,8 @@
 use claimstream_domain::{
     Timestamp,
     notification::{
-        Channel, DIRECT, NotificationMessage, Priority,
-        consent::{Address, Asked, Category, TimeZone, preference_key},
+        Channel, NotificationMessage, Priority,
+        consent::{Address, Asked, Category, TimeZone, address_key, preference_key},
     },
 };
 
@@ -26,10 +26,12 @@ impl Question {
         let address = Address::new(message.channel, &message.address);
         let recipient = preference_key(&message.recipient, &address);
         let former = Address::former(message.channel, &message.address);
-        let keys = [message.recipient.as_str(), DIRECT];
         let spellings = [Some(&address), former.as_ref()].into_iter().flatten();
         let others = spellings
-            .flat_map(|address| keys.map(|key| (preference_key(key, address), address.clone())))
+            .flat_map(|address| {
+                [preference_key(&message.recipient, address), address_key(address)]
+                    .map(|key| (key, address.clone()))
+            })
             .filter(|(key, spelled)| {
                 (key, spelled) != (&recipient, &address) && message.channel != Channel::InApp
             });

@@ -20,7 +20,8 @@ pub trait ChannelProvider: Send + Sync {
     }
 
     /// Makes ready what a message needs of others than the provider's own service, such as files of another server. It is asked before each
-    /// delivery, and neither takes a place nor counts as time that the service is silent; what it answers lasts until the delivery has ended.
+    /// delivery, and neither takes a place nor counts as time that the service is silent; what it answers lasts until the delivery has ended. Implementors owe: an error is
+    /// [`NotReady`](DeliveryError::NotReady) or one for good.
     async fn prepare(&self, _message: &NotificationMessage) -> Result<Prepared, DeliveryError> {
         Ok(Prepared::default())
     }

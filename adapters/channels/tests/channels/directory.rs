@@ -46,6 +46,9 @@ fn answer(received: &Received) -> Answer {
             "locked" => plain(403, ""),
             "elsewhere" => plain(404, "<html>"),
             "odd" => plain(200, "<html>"),
+            "half" if users.contains(&"spoiled") => {
+                plain(200, r#"{"recipients":[{"user":"half","email":7},{"user":"spoiled","email":7}]}"#)
+            }
             "half" => plain(
                 200,
                 r#"{"recipients":[{"user":"half","email":7},{"user":"whole"}],"unreadable":["named"]}"#,
@@ -133,6 +136,8 @@ async fn members_come_page_by_page_and_an_unknown_segment_is_told_from_a_wrong_u
 #[tokio::test]
 async fn a_user_that_cannot_be_read_keeps_no_other_from_the_answer() {
     let (_server, directory) = server().await;
+    let found = directory.users(&ids(&["spoiled", "half"])).await.expect("an answer");
+    assert_eq!((found.users, found.unreadable), (vec![None, None], ids(&["half", "spoiled"])));
     let found = directory.users(&ids(&["half", "whole", "named"])).await.expect("an answer");
     let keys: Vec<_> = found.users.iter().map(|user| user.as_ref().map(|user| user.key.as_str())).collect();
     assert_eq!((keys, found.unreadable), (vec![None, Some("user:whole"), None], ids(&["named", "half"])));
@@ -146,7 +151,7 @@ async fn a_member_that_cannot_be_read_keeps_no_other_from_its_page() {
     assert_eq!((read, page.unreadable), (vec!["user:a", "user:d"], ids(&["z", "b", "c"])));
     let page = directory.members("named", &SegmentPlace::Start, 10).await.expect("an answer").expect("known");
     assert_eq!((page.members, page.unreadable), (vec![], ids(&["a", "b"])));
-    for (segment, why) in [("all wrong", "no user of the answer"), ("nameless", "has no user")] {
+    for (segment, why) in [("all wrong", "no member of a page"), ("nameless", "has no user")] {
         let refused = directory.members(segment, &SegmentPlace::Start, 10).await.expect_err(segment);
         assert_eq!(refused.kind(), StoreErrorKind::Corrupt, "{refused}");
         assert!(refused.to_string().contains(why) && !refused.to_string().contains("ann@"), "{refused}");

@@ -115,7 +115,7 @@ statements! {
         each: forget_older;
     }
     in_app: InAppSql {
-        both: forget_erased, mark_read, newest, page, page_after, put, recent, unread;
+        both: erased, mark_read, newest, page, page_after, put, recent, unread;
         each: forget_older, forget_user, mark_read_up_to;
     }
     locks: LockSql {
@@ -188,13 +188,13 @@ statements! {
         mysql: lock, tokens, write_all;
     }
     steps: StepSql {
-        both: begin, change, dead, find, forget, of_run, page, reach, runs, unreadable;
-        each: live, lock;
+        both: begin, change, dead, find, forget, of_run, page, reach, runs;
+        each: live, lock, unreadable;
         mysql: lock_now;
     }
     sweep: SweepSql {
-        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_messages, request_messages_delete, request_receipts, requests, saga_scope, sagas, sagas_shorten, unreadable;
-        each: dedup, live, locks;
+        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_messages, request_messages_delete, request_receipts, requests, saga_scope, sagas, sagas_shorten;
+        each: dedup, live, locks, unreadable;
         mysql: history, keys_lock;
     }
     topology: TopologySql {

@@ -28,7 +28,8 @@ impl Examination<'_> {
                 "clock",
                 format!(
                     "the database's clock was set back by {} s or more: what was leased or put off before waits as much longer. Set the \
-                     clock right if it is wrong now; leases and locks of processes that have ended can be released",
+                     clock right if it is wrong now; leases and locks of processes that have ended can be released. If the clock \
+                     was wrong before and is right now, delete the rows of claimstream_instance whose seen_at lies ahead",
                     ahead.as_secs()
                 ),
             )

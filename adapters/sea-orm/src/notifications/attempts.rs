@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{
     Reason,
-    notification::{Answer, DeliveryReceipt, ERASED, provider::ProviderName},
+    notification::{Answer, DeliveryReceipt, provider::ProviderName},
 };
 use claimstream_ports::{StoreError, notification::DeliveryAttempt};
 use uuid::Uuid;
@@ -50,8 +50,7 @@ impl Attempts {
         for part in attempts.chunks(Self::AT_ONCE) {
             let rows: Vec<Args> = part.iter().map(written).collect();
             let write = || {
-                let common = self.db.args().with("erased", ERASED);
-                let statement = self.db.sql.attempts.note.bind_rows(&common, &rows);
+                let statement = self.db.sql.attempts.note.bind_rows(&self.db.args(), &rows);
                 run(self.db.callers(), ATTEMPT, statement)
             };
             self.db.restarting_beside(ATTEMPT, write).await?;

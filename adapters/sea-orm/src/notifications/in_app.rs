@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use claimstream_domain::notification::{ERASED, InAppEntry, InAppPage, NewInAppEntry};
 use claimstream_ports::StoreError;
@@ -48,17 +48,21 @@ impl InApp {
     /// An erasure that comes meanwhile finds the entries, or is found here.
     async fn insert(&self, entries: Vec<(Uuid, Args)>) -> Result<(), StoreError> {
         let sql = &self.db.sql.in_app;
-        let (ids, entries): (Vec<Uuid>, Vec<Args>) = entries.into_iter().unzip();
         self.db
             .restarting_beside(IN_APP, || async {
                 let transaction = self.db.begin_beside(IN_APP).await?;
+                let mut erased = HashSet::new();
+                for entries in entries.chunks(Self::IDS) {
+                    let args = self.db.args().with("erased", ERASED);
+                    let args = args.with_list("ids", entries.iter().map(|(id, _)| bytes(*id)));
+                    for row in rows(&transaction, IN_APP, sql.erased.bind(&args)).await? {
+                        erased.insert(row.uuid("id")?);
+                    }
+                }
+                let entries = entries.iter().filter(|(id, _)| !erased.contains(id));
+                let entries: Vec<Args> = entries.map(|(_, row)| row.clone()).collect();
                 for statement in self.db.inserts(&sql.put, &entries) {
                     run(&transaction, IN_APP, statement).await?;
-                }
-                for ids in ids.chunks(Self::IDS) {
-                    let args = self.db.args().with("erased", ERASED);
-                    let args = args.with_list("ids", ids.iter().copied().map(bytes));
-                    run(&transaction, IN_APP, sql.forget_erased.bind(&args)).await?;
                 }
                 self.db.commit(IN_APP, transaction).await
             })

@@ -55,7 +55,7 @@ pub(super) struct Admitted<'a> {
 
 impl Guard {
     /// How long a message waits for room before it is put off, so that it does not hold up others.
-    const PATIENCE: Duration = Duration::from_millis(500);
+    pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
     pub(super) fn new(
         name: ProviderName,
@@ -84,6 +84,16 @@ impl Guard {
         self.breaker().closed_to_messages(self.timer.now())
     }
 
+    /// Whether all of its places are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.slots.as_ref().is_some_and(|slots| !slots.has_free())
+    }
+
+    /// Why there is no place.
+    pub(super) fn full(&self) -> Reason {
+        Reason::new(format_args!("{} handles as many messages as it may at a time", self.name))
+    }
+
     /// Waits a moment for room; the circuit is asked first and last.
     pub(super) async fn enter(&self, priority: Priority) -> Entry<'_> {
         if let Some(left) = self.open_for() {
@@ -92,15 +102,12 @@ impl Guard {
         let deadline = self.timer.now() + Self::PATIENCE;
         let slot = match &self.slots {
             None => None,
-            Some(slots) => match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::PATIENCE))
-                .await
-            {
-                Either::Left((slot, _)) => Some(slot),
-                Either::Right(_) => {
-                    let reason = format_args!("{} handles as many messages as it may at a time", self.name);
-                    return Entry::NoRoom(Self::PATIENCE, Reason::new(reason));
+            Some(slots) => {
+                match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::PATIENCE)).await {
+                    Either::Left((slot, _)) => Some(slot),
+                    Either::Right(_) => return Entry::NoRoom(Self::PATIENCE, self.full()),
                 }
-            },
+            }
         };
         if let Some(tokens) = &self.tokens
             && !tokens.take(&self.name, &*self.timer, deadline, priority).await

@@ -113,6 +113,11 @@ impl NamedProvider {
         if let Some(left) = self.guard.as_ref().and_then(Guard::open_for) {
             return Asked::Open(left);
         }
+        let has_files = !message.content.attachments.is_empty();
+        if has_files && let Some(guard) = self.guard.as_ref().filter(|guard| guard.is_full()) {
+            // There would be no place once they are here, and it would fetch its files again when it comes back.
+            return Asked::NoRoom(Guard::PATIENCE, guard.full());
+        }
         let began = self.now();
         match self.prepare(message).await {
             Ok(_prepared) => self.ask_prepared(message).await,

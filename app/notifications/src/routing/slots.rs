@@ -26,6 +26,11 @@ impl Slots {
         Arc::new(Self(Mutex::new(State { free: places, waiting: Default::default() })))
     }
 
+    /// Whether a place is free at this moment.
+    pub(super) fn has_free(&self) -> bool {
+        self.state().free > 0
+    }
+
     /// Waits for a place. A caller that goes away while it waits takes none.
     pub(super) async fn take(self: &Arc<Self>, priority: Priority) -> Slot {
         let waiting = {

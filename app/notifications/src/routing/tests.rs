@@ -18,7 +18,7 @@ use std::{
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    Answer, Channel, Content, NotificationMessage, Priority,
+    Answer, Attachment, Channel, Content, NotificationMessage, Priority,
     provider::{AfterUnknown, BreakerState, Grant, ProviderName, Rate},
 };
 use claimstream_ports::{

@@ -118,7 +118,7 @@ fn recipients_that_opted_out_or_are_suppressed_are_skipped_with_the_reason() {
     assert_eq!(emitted(verdict), []);
 }
 
-/// Guard: what an address opted out of holds for users with it | src/question.rs `of`: no `DIRECT` among the keys
+/// Guard: what an address opted out of holds for users with it | src/question.rs `of`: no `address_key`
 #[test]
 fn what_an_address_opted_out_of_holds_for_its_user_who_says_nothing_else() {
     let status = |a: Preferences| {

@@ -10,9 +10,14 @@ use crate::{
 /// other addresses in the next request, and what it opted out of still holds.
 pub fn preference_key(recipient: &str, address: &Address) -> String {
     match recipient.starts_with(DIRECT) {
-        true => format!("{}:{}", address.channel(), address.as_str()),
+        true => address_key(address),
         false => recipient.to_owned(),
     }
+}
+
+/// The key of the preferences of an address that come with no user.
+pub fn address_key(address: &Address) -> String {
+    format!("{}:{}", address.channel(), address.as_str())
 }
 
 /// The key of the preferences that an operator means by `text`: a recipient's key, or an address written like
@@ -28,7 +33,7 @@ pub fn named_preference_key(text: &str) -> Result<String, Invalid> {
     }
     match address_named(text) {
         Some(address) if address.as_str().is_empty() => Err(Invalid::Empty { what: "the address" }),
-        Some(address) => Ok(preference_key(DIRECT, &address)),
+        Some(address) => Ok(address_key(&address)),
         None => Ok(text.to_owned()),
     }
 }
@@ -41,7 +46,7 @@ pub fn address_named(text: &str) -> Option<Address> {
 }
 
 fn names_one_of(all: &[Address]) -> String {
-    let keys: Vec<String> = all.iter().map(|address| preference_key(DIRECT, address)).collect();
+    let keys: Vec<String> = all.iter().map(address_key).collect();
     let keys = if keys.is_empty() { "email:ann@example.com".to_owned() } else { keys.join(" or ") };
     format!("somebody given by address has preferences for each address; name one, as {keys}")
 }

@@ -221,7 +221,6 @@ async fn takes_many(setup: Setup) {
     assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 300);
 }
 
-/// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
 async fn lists_timers_past_foreign_queues(setup: Setup) {
     let tick = Tick { scheme: "bill".parse().expect("a name"), occurrence: Fixture::start() };
     setup.enqueue(&[tick.message(setup.instance.queue()).expect("a message")]).await;
@@ -234,6 +233,7 @@ async fn lists_timers_past_foreign_queues(setup: Setup) {
     assert_eq!(page.timers.len(), 1, "{page:?}");
 }
 
+/// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
 async fn passes_over_what_is_no_text(setup: Setup) {
     begin(&setup.outbox, &step("foreign", "1")).await;
     setup.clock.advance(Setup::MOMENT);

@@ -2,5 +2,6 @@
 SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, attributes
   FROM claimstream_directory_user
  WHERE user_id > :after
+   {and_text user_id}
  ORDER BY user_id
  LIMIT :limit

@@ -4,7 +4,7 @@ use std::sync::Weak;
 
 use claimstream_ports::notification::Prepared;
 
-use super::*;
+use super::{super::named_provider::Asked, *};
 
 /// Fetches a file for messages with a title, and delivers as the title says.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl ChannelProvider for Fetching {
             "never" => std::future::pending().await,
             "503" => Err(DeliveryError::NotReady { reason: "HTTP 503".into(), retry_after: None }),
             "panic" => panic!("no file"),
-            "down" => Ok(Prepared::default()),
+            "down" | "silent" => Ok(Prepared::default()),
             _ => {
                 // Two files, so that a timeout is looked at in between.
                 self.clock.sleep(Duration::from_secs(5)).await;
@@ -42,6 +42,7 @@ impl ChannelProvider for Fetching {
         self.was_held.store(held as u64, Ordering::SeqCst);
         match message.content.title.as_deref() {
             Some("down") => Err(DeliveryError::down("refused")),
+            Some("silent") => std::future::pending().await,
             _ => Ok(Delivered::default()),
         }
     }
@@ -111,4 +112,24 @@ fn a_file_that_is_out_of_reach_says_nothing_of_the_provider_and_none_is_fetched_
     let fetched = fetching.fetched.load(Ordering::SeqCst);
     assert_eq!(asked(&run(route.deliver(&with_file(9, "slow"), &[]))), [("b", Answer::DELIVERED)]);
     assert_eq!(fetching.fetched.load(Ordering::SeqCst), fetched);
+}
+
+/// Guard: no file is fetched for a provider without a place | app/notifications/src/routing/named_provider.rs `ask`: no `is_full`
+#[test]
+fn files_are_fetched_only_where_there_is_a_place() {
+    let (fetching, a, _) = fetching();
+    let silent = with_file(1, "silent");
+    let mut held = Box::pin(a.ask(&silent));
+    assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let fetched = fetching.fetched.load(Ordering::SeqCst);
+    let mut with_files = with_file(2, "slow");
+    with_files.content.attachments.push(Attachment {
+        url: "https://files.example.com/a.pdf".into(),
+        name: "a.pdf".into(),
+        content_type: None,
+    });
+    assert!(matches!(run(a.ask(&with_files)), Asked::NoRoom(..)));
+    assert_eq!(fetching.fetched.load(Ordering::SeqCst), fetched);
+    drop(held);
+    assert!(matches!(run(a.ask(&with_files)), Asked::Called(..)));
 }

@@ -187,8 +187,7 @@ pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixtu
     }
 }
 
-/// Guard: an entry that comes after an erasure is in no inbox | adapters/sea-orm/src/notifications/in_app.rs `insert`: no `forget_erased`
-/// Guard: nothing is said of an attempt after an erasure | adapters/sea-orm/src/sql/attempts/note.sql: no `CASE`
+/// Guard: an entry that comes after an erasure is in no inbox | adapters/sea-orm/src/notifications/in_app.rs `insert`: no `filter`
 /// Guard: nothing is said of an end after an erasure | adapters/sea-orm/src/sql/notifications/message_conclude_each.mysql.sql and
 /// message_conclude_each.sqlite.sql: no `CASE`
 pub async fn what_a_delivery_writes_after_an_erasure_says_nothing(fixture: NotificationFixture) {
@@ -200,22 +199,8 @@ pub async fn what_a_delivery_writes_after_an_erasure_says_nothing(fixture: Notif
     for n in 0..20 {
         fixture.erasing.erase(&format!("user:u-late-{n}")).await.expect("erase");
     }
-    let late = |record: &NotificationRecord| DeliveryAttempt {
-        message: record.id,
-        claim: Uuid::now_v7(),
-        call: 1,
-        number: 1,
-        provider: ProviderName::new("primary").expect("a name"),
-        ago: Duration::ZERO,
-        took: Duration::ZERO,
-        answer: Answer::DELIVERED,
-        reason: Some(Reason::new("hello u-late")),
-        reference: Some("sid of u-late".into()),
-    };
     // One alone, and as many as one statement concludes alike.
     for records in [&records[..1], &records[1..]] {
-        let attempts: Vec<_> = records.iter().map(late).collect();
-        fixture.store.attempts.note(&attempts).await.expect("note");
         let entries: Vec<_> = records.iter().map(|record| entry("u-late", record.id)).collect();
         fixture.store.in_app.put(&entries).await.expect("put");
         let ends: Vec<_> = records.iter().map(|one| outcome(one.id, DeliveryStatus::Delivered)).collect();
@@ -223,10 +208,6 @@ pub async fn what_a_delivery_writes_after_an_erasure_says_nothing(fixture: Notif
     }
     let page = InAppPage { user: "u-late".into(), only_unread: false, after: None, limit: 99 };
     assert_eq!(fixture.rival.in_app.page(&page).await.expect("page"), []);
-    let ids: Vec<_> = records.iter().map(|record| record.id).collect();
-    let attempts = fixture.rival.attempts.attempts(&ids).await.expect("attempts");
-    assert_eq!(attempts.len(), 20);
-    assert!(attempts.iter().all(|one| one.reason.is_none() && one.reference.is_none()), "{attempts:?}");
     let kept = fixture.rival.reports.messages(request.id, None, 99).await.expect("messages");
     assert!(
         kept.iter().all(|one| one.status == DeliveryStatus::Delivered && one.reference.is_none()),
