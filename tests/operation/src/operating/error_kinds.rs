@@ -65,6 +65,7 @@ async fn expired_password(url: &str) {
     let user = format!("cs_{}", &Uuid::now_v7().simple().to_string()[16..]);
     let run = async |sql: String| admin.execute_unprepared(&sql).await.expect("a statement");
     run(format!("CREATE USER '{user}'@'%' PASSWORD EXPIRE")).await;
+    run(format!("GRANT ALL ON claimstream.* TO '{user}'@'%'")).await;
     let (_, place) = url.split_once('@').expect("a user");
     let options = OpenOptions { acquire_timeout: Duration::from_millis(300), ..OpenOptions::default() };
     let error = SeaOrmOutbox::open(&format!("mysql://{user}@{place}"), options).await.expect_err("a refusal");
