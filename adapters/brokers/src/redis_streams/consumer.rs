@@ -36,7 +36,7 @@ enum State {
     Apart,
     /// It reads on a task of its own, so that a call that is dropped loses nothing that Redis has just given.
     Busy(JoinHandle<RedisResult<Reading>>),
-    Ready(Reading),
+    Ready(Box<Reading>),
 }
 
 impl RedisStreamsConsumer {
@@ -61,7 +61,7 @@ impl RedisStreamsConsumer {
         let member = self.member.clone();
         match standing {
             State::Apart => State::Busy(tokio::spawn(async move { member.begin().await })),
-            State::Ready(reading) => State::Busy(tokio::spawn(async move { member.read(reading).await })),
+            State::Ready(reading) => State::Busy(tokio::spawn(async move { member.read(*reading).await })),
             busy @ State::Busy(_) => busy,
         }
     }
@@ -102,7 +102,7 @@ impl Consume for RedisStreamsConsumer {
                 let read = reading.await;
                 *state = State::Apart;
                 match read {
-                    Ok(Ok(reading)) => *state = State::Ready(reading),
+                    Ok(Ok(reading)) => *state = State::Ready(Box::new(reading)),
                     Ok(Err(error)) => return Err(self.trouble(&error)),
                     Err(ended) => return Err(ConsumeError::Away(Reason::new(ended))),
                 }
