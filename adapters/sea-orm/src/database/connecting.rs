@@ -6,7 +6,7 @@ use sea_orm::DbBackend;
 use sea_orm::{DatabaseConnection, DbErr, sqlx};
 
 #[cfg(feature = "mysql")]
-use crate::database::link::set_up;
+use crate::database::link::try_beside_the_pool;
 use crate::database::{
     classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
@@ -171,8 +171,8 @@ async fn no_connection(
     const PATIENCE: Duration = Duration::from_secs(2);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
-    match timer.timeout(PATIENCE, set_up(options)).await {
-        Some(Ok(_)) => unavailable(format!(
+    match timer.timeout(PATIENCE, try_beside_the_pool(options)).await {
+        Some(Ok(())) => unavailable(format!(
             "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
              relay_connections for claims, renewals and settlements"
         )),

@@ -122,13 +122,21 @@ pub(crate) async fn ask_beside_the_pool(
 
 /// A connection outside of the pool, set up as those of the pool are.
 #[cfg(feature = "mysql")]
-pub(crate) async fn set_up(
-    options: &sqlx::mysql::MySqlConnectOptions,
-) -> Result<sqlx::MySqlConnection, DbErr> {
+async fn set_up(options: &sqlx::mysql::MySqlConnectOptions) -> Result<sqlx::MySqlConnection, DbErr> {
     let mut connection = options.connect().await.map_err(refused)?;
     let setup = Statements::of(Dialect::MySql).session.setup.text();
     SqlxMySql::new(&mut connection).execute_unprepared(setup).await?;
     Ok(connection)
+}
+
+/// Asks a server for its time outside of the pool: a user whose password has expired may connect and change settings all the same.
+#[cfg(feature = "mysql")]
+pub(crate) async fn try_beside_the_pool(options: &sqlx::mysql::MySqlConnectOptions) -> Result<(), DbErr> {
+    let mut connection = set_up(options).await?;
+    let now = Statements::of(Dialect::MySql).session.now.text();
+    SqlxMySql::new(&mut connection).execute_unprepared(now).await?;
+    let _ = sqlx::Connection::close(connection).await;
+    Ok(())
 }
 
 fn refused(error: sqlx::Error) -> DbErr {
