@@ -38,7 +38,7 @@ impl Link {
     /// The longest wait between two tries to connect again.
     const AGAIN: Duration = Duration::from_millis(250);
     /// How often it is tried to connect again: for about five minutes. A delivery in hand is finished through the client that brought it, so it
-    /// outlives the restart of a server; a client that tried on for ever would be refused for ever, also after nobody has it any more.
+    /// outlives the restart of a server; a client without a limit would try on after its last user has dropped it.
     const TRIES: usize = 1_200;
     /// How many messages of all calls may wait for answers. A call sends all of its own before it reads an answer, so calls that reach this
     /// number together would wait for each other.
