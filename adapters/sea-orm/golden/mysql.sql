@@ -329,10 +329,10 @@ SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED') OR (status = 'FAILED' AND :status = 'SKIPPED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :reasons) END, reference = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :references) END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = ELT(FIELD(id, :ids), :statuses), reason = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :reasons) END, reference = CASE recipient WHEN :erased THEN NULL ELSE ELT(FIELD(id, :ids), :references) END, changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND ELT(FIELD(id, :ids), :statuses) = 'DELIVERED') OR (status = 'FAILED' AND ELT(FIELD(id, :ids), :statuses) = 'SKIPPED'));
 
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;

@@ -299,10 +299,10 @@ SELECT r.id, r.request FROM claimstream_notification_erasure e JOIN claimstream_
 SELECT id FROM claimstream_notification_message WHERE id > :after ORDER BY id LIMIT 1 OFFSET :size;
 
 -- notifications/message_conclude
-UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = :now WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = :status, reason = CASE recipient WHEN :erased THEN NULL ELSE :reason END, reference = CASE recipient WHEN :erased THEN NULL ELSE :reference END, changed_at = :now WHERE id IN (:ids) AND (status = 'PENDING' OR (status <> 'DELIVERED' AND :status = 'DELIVERED') OR (status = 'FAILED' AND :status = 'SKIPPED'));
 
 -- notifications/message_conclude_each
-UPDATE claimstream_notification_message SET status = ended.column2, reason = CASE recipient WHEN :erased THEN NULL ELSE ended.column3 END, reference = CASE recipient WHEN :erased THEN NULL ELSE ended.column4 END, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status <> 'DELIVERED' AND ended.column2 = 'DELIVERED'));
+UPDATE claimstream_notification_message SET status = ended.column2, reason = CASE recipient WHEN :erased THEN NULL ELSE ended.column3 END, reference = CASE recipient WHEN :erased THEN NULL ELSE ended.column4 END, changed_at = :now FROM (VALUES (:id, :status, :reason, :reference)) AS ended WHERE id = ended.column1 AND (claimstream_notification_message.status = 'PENDING' OR (claimstream_notification_message.status <> 'DELIVERED' AND ended.column2 = 'DELIVERED') OR (claimstream_notification_message.status = 'FAILED' AND ended.column2 = 'SKIPPED'));
 
 -- notifications/message_page
 SELECT id, channel, recipient, status, reason, reference FROM claimstream_notification_message WHERE request_id = :id AND id > :after ORDER BY id LIMIT :limit;

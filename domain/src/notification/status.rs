@@ -102,9 +102,15 @@ impl DeliveryStatus {
     /// Where a message that stands here stands after an outcome; `None` if it is left as it is.
     ///
     /// A delivery overrides every other end: its request may have been cancelled while a provider had the message, and a handler that lost
-    /// its claim may have given the message up while another one delivered it.
+    /// its claim may have given the message up while another one delivered it. A skip overrides a failure likewise: a handler that lost its
+    /// claim may have given the message up before another one found it expired.
     pub fn after(self, outcome: Self) -> Option<Self> {
-        let moves = self == Self::Pending || (outcome == Self::Delivered && self != Self::Delivered);
+        let moves = match self {
+            Self::Pending => true,
+            Self::Failed => matches!(outcome, Self::Delivered | Self::Skipped),
+            Self::Skipped | Self::Cancelled => outcome == Self::Delivered,
+            Self::Delivered => false,
+        };
         moves.then_some(outcome)
     }
 
@@ -172,14 +178,22 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_message_moves_and_a_delivery_overrides_other_ends() {
+    fn a_pending_message_moves_and_what_was_sent_or_skipped_overrides_a_failure() {
         use DeliveryStatus::{Cancelled, Delivered, Failed, Pending, Skipped};
-        for outcome in DeliveryStatus::ALL {
-            assert_eq!(Pending.after(outcome), Some(outcome));
-            assert_eq!(Delivered.after(outcome), None, "{outcome}");
-            for before in [Cancelled, Failed, Skipped] {
-                let expected = (outcome == Delivered).then_some(Delivered);
-                assert_eq!(before.after(outcome), expected, "{before} {outcome}");
+        let overridden: [(_, &[_]); 5] = [
+            (Pending, &DeliveryStatus::ALL),
+            (Failed, &[Delivered, Skipped]),
+            (Skipped, &[Delivered]),
+            (Cancelled, &[Delivered]),
+            (Delivered, &[]),
+        ];
+        for (before, by) in overridden {
+            for outcome in DeliveryStatus::ALL {
+                assert_eq!(
+                    before.after(outcome),
+                    by.contains(&outcome).then_some(outcome),
+                    "{before} {outcome}"
+                );
             }
         }
     }

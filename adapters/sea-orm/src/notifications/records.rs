@@ -1,5 +1,5 @@
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::Arc,
 };
 
@@ -232,14 +232,19 @@ impl Records {
 }
 
 /// Outcomes with the ids of those that read the same, sorted, and those that read like few others, sorted by id. Of two of one
-/// message a delivery counts, otherwise the first.
+/// message the one counts that overrides the other, otherwise the first.
 fn by_likeness(outcomes: &[MessageOutcome]) -> (Vec<(Vec<Uuid>, &MessageOutcome)>, Vec<&MessageOutcome>) {
     /// So many that a statement of their own is worth its while.
     const ALIKE: usize = 16;
-    let (mut seen, mut groups) = (HashSet::new(), HashMap::<_, Vec<&MessageOutcome>>::new());
-    let is_delivered = |outcome: &&MessageOutcome| outcome.status == DeliveryStatus::Delivered;
-    let (delivered, others): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_delivered);
-    for outcome in delivered.into_iter().chain(others).filter(|outcome| seen.insert(outcome.id)) {
+    let (mut ends, mut groups) =
+        (HashMap::<_, &MessageOutcome>::new(), HashMap::<_, Vec<&MessageOutcome>>::new());
+    for outcome in outcomes {
+        let end = ends.entry(outcome.id).or_insert(outcome);
+        if end.status.after(outcome.status).is_some() {
+            *end = outcome;
+        }
+    }
+    for outcome in ends.into_values() {
         let reason = outcome.reason.as_ref().map(Reason::as_str);
         groups.entry((outcome.status, reason, outcome.reference.as_deref())).or_default().push(outcome);
     }

@@ -15,9 +15,9 @@ use crate::{
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications]:
     where_messages_stand_is_answered_in_order needs [Store],
-    a_pending_message_is_concluded_and_a_delivery_overrides_other_ends needs [Store],
+    a_pending_message_is_concluded_and_a_sent_or_skipped_one_is_not_failed needs [Store],
     outcomes_that_differ_are_each_noted_as_they_are,
-    of_two_outcomes_of_a_message_a_delivery_counts needs [Store],
+    of_two_outcomes_of_a_message_the_overriding_one_counts needs [Store],
     a_concluded_failure_keeps_its_reason needs [Store],
     reopen_makes_a_failed_message_pending_and_no_other needs [Store],
 ];
@@ -36,11 +36,11 @@ pub async fn where_messages_stand_is_answered_in_order(fixture: NotificationFixt
 
 // Guard: a delivery overrides a failure that a handler noted whose claim was lost |
 // adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: only `status = 'PENDING'`
-pub async fn a_pending_message_is_concluded_and_a_delivery_overrides_other_ends(
+pub async fn a_pending_message_is_concluded_and_a_sent_or_skipped_one_is_not_failed(
     fixture: NotificationFixture,
 ) {
     let request = submitted(&fixture).await;
-    use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
+    use DeliveryStatus::{Cancelled, Delivered, Failed, Pending, Skipped};
     // As many as one statement writes alike, and few that it writes each in its own way.
     for count in [1, 20] {
         let all: Vec<_> = (0..count * 3)
@@ -58,12 +58,14 @@ pub async fn a_pending_message_is_concluded_and_a_delivery_overrides_other_ends(
             .conclude(&ends([Some(Delivered), Some(Failed), None]))
             .await
             .expect("conclude");
-        let second = ends([Some(Failed), Some(Skipped), Some(Failed)]);
+        let second = ends([Some(Skipped), Some(Cancelled), Some(Failed)]);
         fixture.rival.messages.conclude(&second).await.expect("conclude");
         let ids: Vec<Uuid> = all.iter().map(|record| record.id).collect();
         let stand = || async { fixture.rival.messages.status(&ids).await.expect("status") };
         let all_of = |each: [DeliveryStatus; 3]| each.map(Some).repeat(count as usize);
         assert_eq!(stand().await, all_of([Delivered, Failed, Skipped]));
+        fixture.rival.messages.conclude(&ends([None, Some(Skipped), None])).await.expect("conclude");
+        assert_eq!(stand().await, all_of([Delivered, Skipped, Skipped]));
         let third = ends([Some(Skipped), Some(Delivered), Some(Delivered)]);
         fixture.rival.messages.conclude(&third).await.expect("conclude");
         assert_eq!(stand().await, all_of([Delivered; 3]));
@@ -105,9 +107,9 @@ pub async fn outcomes_that_differ_are_each_noted_as_they_are(fixture: Notificati
     assert_eq!(kept, expected);
 }
 
-pub async fn of_two_outcomes_of_a_message_a_delivery_counts(fixture: NotificationFixture) {
+pub async fn of_two_outcomes_of_a_message_the_overriding_one_counts(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
-    use DeliveryStatus::{Delivered, Failed, Pending};
+    use DeliveryStatus::{Delivered, Failed, Pending, Skipped};
     let all = [record(request, 1, Pending), record(request, 2, Pending), record(request, 3, Pending)];
     keep(&fixture.store, &all).await;
     let outcomes = [
@@ -116,11 +118,11 @@ pub async fn of_two_outcomes_of_a_message_a_delivery_counts(fixture: Notificatio
         outcome(all[2].id, Failed),
         outcome(all[0].id, Failed),
         outcome(all[1].id, Delivered),
-        outcome(all[2].id, DeliveryStatus::Skipped),
+        outcome(all[2].id, Skipped),
     ];
     fixture.store.messages.conclude(&outcomes).await.expect("conclude");
     let status = fixture.rival.messages.status(&all.map(|r| r.id)).await.expect("status");
-    assert_eq!(status, [Some(Delivered), Some(Delivered), Some(Failed)]);
+    assert_eq!(status, [Some(Delivered), Some(Delivered), Some(Skipped)]);
 }
 
 pub async fn a_concluded_failure_keeps_its_reason(fixture: NotificationFixture) {
