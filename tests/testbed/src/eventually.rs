@@ -9,8 +9,23 @@ pub async fn eventually<F>(what: &str, mut condition: impl FnMut() -> F)
 where
     F: Future<Output = bool>,
 {
+    eventually_some(what, || {
+        let holds = condition();
+        async { holds.await.then_some(()) }
+    })
+    .await
+}
+
+/// Waits as [`eventually`] does until a call gives something, such as an answer that is not to be asked for again.
+pub async fn eventually_some<T, F>(what: &str, mut call: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
     let begun = Instant::now();
-    while !condition().await {
+    loop {
+        if let Some(found) = call().await {
+            return found;
+        }
         assert!(begun.elapsed() < STUCK, "stuck for {STUCK:?} before {what}");
         sleep(PAUSE).await;
     }

@@ -24,7 +24,7 @@ pub mod work;
 
 pub use cluster::Cluster;
 pub use cluster_kind::{CLUSTERS, ClusterKind, Keeps, Writers};
-pub use eventually::eventually;
+pub use eventually::{eventually, eventually_some};
 pub use forwarder::{Forwarder, Mishap};
 pub use lock_wait::statement_waits;
 pub use many_queues::Load;

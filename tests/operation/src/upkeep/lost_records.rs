@@ -21,6 +21,7 @@ use claimstream_ports::{
     },
 };
 use claimstream_sea_orm::FailoverRemains;
+use claimstream_testbed::statement_waits;
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DbBackend};
 use uuid::Uuid;
 
@@ -155,7 +156,7 @@ async fn erasure_waits(setup: Setup) {
     let (restores, erases) = (setup.outbox.clone(), setup.outbox.clone());
     let missing = [MissingRecord { record, end: FanOutEnd::Done }];
     let restoring = tokio::spawn(async move { restores.restore(&missing).await });
-    tokio::time::sleep(A_WHILE).await;
+    statement_waits(&setup.outbox).await;
     let erasing = tokio::spawn(async move { erases.erase(&recipient).await });
     tokio::time::sleep(A_WHILE).await;
     assert!(!restoring.is_finished(), "the table is locked");

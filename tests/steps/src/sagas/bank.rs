@@ -18,7 +18,7 @@ use claimstream_ports::{
     step::{LockWait, Locked},
 };
 use claimstream_steps::saga::{Saga, SagaId, SagaState, StepFailure};
-use claimstream_testbed::Nodes;
+use claimstream_testbed::{Nodes, eventually_some};
 use claimstream_tokio::TokioTimer;
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
@@ -32,7 +32,6 @@ pub(super) const DATABASES: usize = 5;
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Until a claim or a settlement is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
 ///
@@ -180,12 +179,8 @@ impl<D: Database> Bank<D> {
 
     /// Some of it. What a stream would try again, such as a conflict of two nodes of a cluster, is tried again.
     pub(super) async fn claim_up_to(&self, limit: u32, queue: &QueueName) -> Vec<Claimed> {
-        loop {
-            match self.databases[0].claim(&self.claim_request(limit, queue)).await {
-                Err(error) if error.kind() == StoreErrorKind::Transient => tokio::time::sleep(AGAIN).await,
-                claimed => return claimed.expect("a claim"),
-            }
-        }
+        let claim = async || unless_passing(self.databases[0].claim(&self.claim_request(limit, queue)).await);
+        eventually_some("a claim", claim).await.expect("a claim")
     }
 
     fn claim_request(&self, limit: u32, queue: &QueueName) -> ClaimRequest {
@@ -220,12 +215,9 @@ impl<D: Database> Bank<D> {
     pub(super) async fn settle(&self, claimed: &Claimed, verdict: &Verdict, retry: &RetryPolicy) {
         let disposition = decide(verdict.clone(), claimed.attempt, retry, 1);
         let settlement = Settlement { receipt: claimed.receipt.clone(), disposition };
-        loop {
-            match self.databases[0].settle(std::slice::from_ref(&settlement)).await {
-                Err(error) if error.kind() == StoreErrorKind::Transient => tokio::time::sleep(AGAIN).await,
-                settled => break drop(settled.expect("a settlement")),
-            }
-        }
+        let settle =
+            async || unless_passing(self.databases[0].settle(std::slice::from_ref(&settlement)).await);
+        eventually_some("a settlement", settle).await.expect("a settlement");
     }
 
     /// Lets an hour pass and delivers until nothing of the saga's queue is left.
@@ -301,4 +293,9 @@ fn money(amount: i64) -> StepResult {
 fn balance_of(row: &Step) -> i64 {
     let result = row.result.as_ref().expect("a balance");
     std::str::from_utf8(result.as_bytes()).expect("text").parse().expect("an amount")
+}
+
+fn unless_passing<T>(answer: Result<T, StoreError>) -> Option<Result<T, StoreError>> {
+    let is_passing = answer.as_ref().is_err_and(|error| error.kind() == StoreErrorKind::Transient);
+    (!is_passing).then_some(answer)
 }

@@ -15,6 +15,7 @@ use std::{
 use claimstream_domain::{Claimed, Verdict};
 use claimstream_ports::Handler;
 use claimstream_steps::saga::{Saga, SagaError, SagaId, SagaOrderKind, SagaState};
+use claimstream_testbed::eventually;
 use futures::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 
@@ -175,13 +176,12 @@ impl<D: Database> World<D> {
     async fn start(&self, n: usize, crash: Crash) {
         let (id, payment) = self.payments[n].clone();
         let saga = self.saga(&crash);
-        loop {
-            match saga.start(id, "anna", payment.clone()).await {
-                Ok(_) => return,
-                Err(SagaError::Store(_)) => tokio::time::sleep(Duration::from_millis(2)).await,
-                Err(error) => panic!("payment {n}: {error}"),
-            }
-        }
+        eventually("the home is there", async || match saga.start(id, "anna", payment.clone()).await {
+            Ok(_) => true,
+            Err(SagaError::Store(_)) => false,
+            Err(error) => panic!("payment {n}: {error}"),
+        })
+        .await
     }
 
     async fn start_and_rest(self: &Arc<Self>, n: usize) -> Option<Resting> {

@@ -8,8 +8,8 @@ use claimstream_binlog::{BinlogPlace, BinlogWakeup};
 use claimstream_domain::QueueName;
 use claimstream_ports::Wakeup;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
+use claimstream_testbed::eventually;
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::{PrivateDatabase, Server};
@@ -123,14 +123,12 @@ impl Site {
 const NOT_ALLOWED: &str = "is not allowed to connect";
 
 async fn carry_out(admin: &DatabaseConnection, sql: &str) {
-    for _ in 0..100 {
-        match admin.execute_unprepared(sql).await {
-            Ok(_) => return,
-            Err(error) if error.to_string().contains(NOT_ALLOWED) => sleep(Duration::from_millis(20)).await,
-            Err(error) => panic!("{sql}: {error}"),
-        }
-    }
-    panic!("{sql}: {NOT_ALLOWED}");
+    eventually(sql, async || match admin.execute_unprepared(sql).await {
+        Ok(_) => true,
+        Err(error) if error.to_string().contains(NOT_ALLOWED) => false,
+        Err(error) => panic!("{sql}: {error}"),
+    })
+    .await
 }
 
 /// The row that makes a message claimable, due so many seconds from now, as a writer in any language has it.
