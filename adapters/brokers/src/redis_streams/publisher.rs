@@ -1,7 +1,10 @@
 use std::{
     collections::HashSet,
     fmt,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::shared::Shared;
 use async_trait::async_trait;
-use claimstream_domain::{Publication, Published, Reason};
+use claimstream_domain::{MessageId, Publication, Published, Reason};
 use claimstream_ports::Publish;
 use redis::{Pipeline, RedisError, RedisResult, Value};
 
@@ -38,8 +41,8 @@ pub struct RedisStreamsPublisher {
     kept: Option<u64>,
     connection: Shared<Connected, Reason>,
     connections: AtomicU64,
-    /// Whether the connection ended over the last call, as it does over a message that is too large.
-    ended_over_a_call: AtomicBool,
+    /// The messages of calls over which the connection ended, as it does over one that is too large.
+    suspects: Mutex<HashSet<MessageId>>,
 }
 
 #[derive(Clone)]
@@ -59,8 +62,8 @@ impl RedisStreamsPublisher {
 
     /// Adds to streams at this place; it is not looked at before the first call.
     pub fn new(place: RedisStreamsPlace) -> Self {
-        let (connections, ended_over_a_call) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { place, kept: None, connection: Shared::default(), connections, ended_over_a_call }
+        let connections = AtomicU64::new(0);
+        Self { place, kept: None, connection: Shared::default(), connections, suspects: Mutex::default() }
     }
 
     /// Has each stream drop its oldest entries when it has more than about `entries`; Redis drops some at a time. A consumer that
@@ -102,9 +105,15 @@ impl RedisStreamsPublisher {
         if publications.is_empty() {
             return Vec::new();
         }
-        if self.ended_over_a_call.load(Relaxed) {
+        if self.has_suspects(publications) {
             let answers = self.add_singly(None, publications).await;
-            self.ended_over_a_call.store(answers.iter().all(is_unconfirmed), Relaxed);
+            let mut suspects = self.suspects();
+            for (publication, answer) in publications.iter().zip(&answers) {
+                if !is_unconfirmed(answer) {
+                    suspects.remove(&publication.id);
+                }
+            }
+            drop(suspects);
             return answers;
         }
         match self.add_together(connected, publications).await {
@@ -124,10 +133,31 @@ impl RedisStreamsPublisher {
                 // It may be broken, or lead to a server that is the master no more.
                 self.connection.forget(|known| known.number == connected.number).await;
                 // Silence is no answer to one message that is too large.
-                self.ended_over_a_call.store(publications.len() > 1 || !error.is_timeout(), Relaxed);
+                if publications.len() > 1 || !error.is_timeout() {
+                    self.suspect(publications);
+                }
                 vec![Published::unconfirmed(error); publications.len()]
             }
         }
+    }
+
+    fn suspects(&self) -> MutexGuard<'_, HashSet<MessageId>> {
+        self.suspects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_suspects(&self, publications: &[&Publication]) -> bool {
+        let suspects = self.suspects();
+        publications.iter().any(|publication| suspects.contains(&publication.id))
+    }
+
+    /// Notes them; those of earlier calls that were not sent again are forgotten once there are many.
+    fn suspect(&self, publications: &[&Publication]) {
+        const MANY: usize = 10_000;
+        let mut suspects = self.suspects();
+        if suspects.len() > MANY {
+            suspects.clear();
+        }
+        suspects.extend(publications.iter().map(|publication| publication.id));
     }
 
     async fn add_together(

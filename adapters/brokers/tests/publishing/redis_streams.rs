@@ -127,7 +127,7 @@ async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_al
 
 /// Redis ends the connection over a value that is too large, so the others of the call get no answer either.
 /// Guard: after a call that broke its connection, the next is sent one by one |
-/// src/redis_streams/publisher.rs `add`: `ended_over_a_call` stays false
+/// src/redis_streams/publisher.rs `suspect`: notes nothing
 #[tokio::test]
 async fn a_message_over_a_limit_that_nobody_could_know_is_alone_not_confirmed() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "limits of Redis Streams") else { return };
@@ -166,7 +166,7 @@ async fn a_message_over_a_limit_that_nobody_could_know_is_alone_not_confirmed() 
 }
 
 /// Guard: a message over which the connection ended is sent on a connection of its own, also if it was alone |
-/// src/redis_streams/publisher.rs `add`: `ended_over_a_call` only after calls of several
+/// src/redis_streams/publisher.rs `add`: suspects only messages of calls of several
 #[tokio::test]
 async fn a_message_over_a_limit_that_is_alone_in_its_calls_ends_the_connection_of_others_once() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "lone messages over limits of Redis") else {
@@ -179,7 +179,8 @@ async fn a_message_over_a_limit_that_is_alone_in_its_calls_ends_the_connection_o
     let heavy = [heavy(&fresh("trial"), 1_100_000)];
     assert!(!doubt(&redis.publish(&heavy).await[0]).is_empty());
     let mut common = None;
-    for _ in 0..2 {
+    for number in 0..2 {
+        assert!(all_are_confirmed(&redis.publish(&[publication(&fresh("trial"), None, number)]).await));
         let answers = redis.publish(&heavy).await;
         let oldest = oldest_of_app(&mut connection).await.expect("the connection of all calls has ended");
         assert_eq!(*common.get_or_insert(oldest), oldest, "the connection of all calls has ended");
