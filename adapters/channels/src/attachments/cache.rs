@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use claimstream_ports::notification::DeliveryError;
 use tokio::sync::OnceCell;
 
 use super::File;
@@ -29,11 +30,15 @@ struct Place {
     since: Duration,
     cell: FileCell,
     bytes: usize,
+    /// Why its server did not give it, and when.
+    failure: Option<(Duration, DeliveryError)>,
 }
 
 impl FileCache {
     /// How long a file is kept. It bounds how long an old one is sent after it was replaced.
     const MAX_AGE: Duration = Duration::from_secs(300);
+    /// How long a file that failed is not asked for again.
+    const FAILED_FOR: Duration = Duration::from_secs(10);
     /// About what a place takes beside its file and its URL.
     const PLACE_BYTES: usize = 256;
 
@@ -51,7 +56,9 @@ impl FileCache {
             return Arc::clone(&place.cell);
         }
         let (cell, bytes) = (FileCell::default(), Self::PLACE_BYTES + 2 * url.len());
-        places.by_url.insert(url.to_owned(), Place { since: now, cell: Arc::clone(&cell), bytes });
+        places
+            .by_url
+            .insert(url.to_owned(), Place { since: now, cell: Arc::clone(&cell), bytes, failure: None });
         places.by_age.push_back((now, url.to_owned()));
         places.bytes += bytes;
         self.shrink(&mut places);
@@ -69,6 +76,20 @@ impl FileCache {
         let added = whole - std::mem::replace(&mut place.bytes, whole);
         places.bytes += added;
         self.shrink(&mut places);
+    }
+
+    /// Notes why the file of a URL did not come.
+    pub(super) fn fail(&self, url: &str, now: Duration, error: &DeliveryError) {
+        if let Some(place) = self.places().by_url.get_mut(url) {
+            place.failure = Some((now, error.clone()));
+        }
+    }
+
+    /// Why the file of a URL did not come a moment ago.
+    pub(super) fn failure(&self, url: &str, now: Duration) -> Option<DeliveryError> {
+        let places = self.places();
+        let (since, error) = places.by_url.get(url)?.failure.as_ref()?;
+        (now.saturating_sub(*since) < Self::FAILED_FOR).then(|| error.clone())
     }
 
     fn shrink(&self, places: &mut Places) {

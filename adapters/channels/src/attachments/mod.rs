@@ -22,7 +22,8 @@ use crate::http::{HttpAnswer, HttpClient, Unread, failure, root};
 
 /// Fetches the files that go with a message from where they are.
 ///
-/// A file that many messages name is fetched once in a while, also if they are delivered at the same time.
+/// A file that many messages name is fetched once in a while, also if they are delivered at the same time. One that its server did not
+/// give is not asked for again within ten seconds.
 pub(crate) struct Attachments {
     client: HttpClient,
     cache: FileCache,
@@ -53,11 +54,10 @@ impl Attachments {
         let deadline = Deadline::after(self.config.timeout, &self.client.timer);
         let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
         for attachment in attachments {
-            let file = deadline.within(self.file(attachment)).await;
-            let file = file.ok_or_else(|| {
+            let file = deadline.within(self.file(attachment)).await.unwrap_or_else(|| {
                 let why = format!("the attachments did not come within {:?}", self.config.timeout);
-                not_ready(why, None)
-            })??;
+                Err(self.failed(attachment, not_ready(why, None)))
+            })?;
             bytes = bytes.saturating_add(file.bytes.len());
             if bytes > self.config.max_bytes_in_all {
                 let most = self.config.max_bytes_in_all;
@@ -73,9 +73,22 @@ impl Attachments {
 
     async fn file(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
         let cell = self.cache.cell(&attachment.url, self.client.timer.now());
-        let file = cell.get_or_try_init(|| self.get(attachment)).await?;
+        // Those that waited while it failed do not ask either.
+        let get = async || match self.cache.failure(&attachment.url, self.client.timer.now()) {
+            Some(failure) => Err(failure),
+            None => self.get(attachment).await.map_err(|error| self.failed(attachment, error)),
+        };
+        let file = cell.get_or_try_init(get).await?;
         self.cache.keep(&attachment.url, &cell);
         Ok(Arc::clone(file))
+    }
+
+    /// Notes a failure that passes, and answers it.
+    fn failed(&self, attachment: &Attachment, error: DeliveryError) -> DeliveryError {
+        if matches!(error, DeliveryError::NotReady { .. }) {
+            self.cache.fail(&attachment.url, self.client.timer.now(), &error);
+        }
+        error
     }
 
     async fn get(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {

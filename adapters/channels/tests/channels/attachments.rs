@@ -232,14 +232,20 @@ async fn files_that_were_fetched_before_the_server_was_asked_are_fetched_once_th
     );
 }
 
+/// Guard: mails share one failure of a file | src/attachments/cache.rs `fail`: notes nothing
 #[tokio::test]
-async fn a_file_that_failed_is_asked_for_again() {
+async fn a_file_that_failed_is_asked_for_again_after_a_while_for_all_mails() {
     let files = WebServer::start([Answer::Status(503, &[]), Answer::Body(&[], b"now".to_vec())]).await;
-    let (mails, url) = (MailServer::start([]).await, files.url("/"));
-    let channel = channel(&mails, bounds());
+    let (mails, url, timer) = (MailServer::start([]).await, files.url("/"), HandTimer::default());
+    let channel = channel_by(&timer, &mails, bounds());
     let mail = mail_with(&[(&url, "a", None)]);
-    not_ready(channel.deliver(&mail).await);
-    channel.deliver(&mail).await.unwrap();
+    let all = || futures::future::join_all((0..20).map(|_| channel.deliver(&mail)));
+    all().await.into_iter().for_each(|outcome| drop(not_ready(outcome)));
+    assert_eq!(files.received().len(), 1);
+    timer.advance(Duration::from_secs(10));
+    let sent = all().await;
+    assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+    assert_eq!(files.received().len(), 2);
 }
 
 #[tokio::test]
