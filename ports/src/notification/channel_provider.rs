@@ -96,6 +96,8 @@ pub enum DeliveryError {
     ProviderDown {
         /// Why, without secrets.
         reason: String,
+        /// How long it asked us to wait.
+        retry_after: Option<Duration>,
     },
 }
 
@@ -122,7 +124,7 @@ impl DeliveryError {
 
     /// It cannot be reached, or lets nobody in.
     pub fn down(reason: impl Into<String>) -> Self {
-        Self::ProviderDown { reason: reason.into() }
+        Self::ProviderDown { reason: reason.into(), retry_after: None }
     }
 
     /// What an answer means that is not a delivery.
@@ -134,7 +136,7 @@ impl DeliveryError {
             AnswerClass::Permanent => Self::Permanent { reason },
             AnswerClass::Transient => Self::Transient { reason, retry_after, acceptance },
             AnswerClass::Throttled => Self::Throttled { reason, retry_after },
-            AnswerClass::ProviderDown => Self::ProviderDown { reason },
+            AnswerClass::ProviderDown => Self::ProviderDown { reason, retry_after },
             AnswerClass::Delivered => {
                 Self::Transient { reason, retry_after, acceptance: Acceptance::Unknown }
             }
@@ -188,8 +190,23 @@ impl DeliveryError {
             Self::Transient { retry_after, .. }
             | Self::Deferred { retry_after, .. }
             | Self::Throttled { retry_after, .. }
-            | Self::NotReady { retry_after, .. } => *retry_after,
-            Self::Permanent { .. } | Self::AddressRefused { .. } | Self::ProviderDown { .. } => None,
+            | Self::NotReady { retry_after, .. }
+            | Self::ProviderDown { retry_after, .. } => *retry_after,
+            Self::Permanent { .. } | Self::AddressRefused { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_sent_later_waits_as_long_as_the_provider_asked() {
+        let asked = Some(Duration::from_secs(90));
+        for answer in [Answer::LATER, Answer::LOST, Answer::THROTTLED, Answer::NO_SESSION] {
+            assert_eq!(DeliveryError::of(answer, "busy", asked).retry_after(), asked, "{answer:?}");
+        }
+        assert_eq!(DeliveryError::of(Answer::REFUSED, "no", asked).retry_after(), None);
     }
 }
