@@ -31,7 +31,8 @@ impl SkipLocked {
     /// Longer than the server lets a session wait for a row.
     const DEADLINE: Duration = Duration::from_secs(20);
 
-    /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted.
+    /// Locks a row on one connection and looks whether a second one steps over it; a version string is never trusted. Where another process
+    /// holds the row, as in a probe of its own, the first connection has stepped over it.
     ///
     /// An answer that does not come in time is an error: it shows a busy server, not what the server does.
     pub(crate) async fn probe(
@@ -49,7 +50,13 @@ impl SkipLocked {
     /// waiting for another.
     async fn look(db: &DatabaseConnection, sql: &Statements, timer: &StoreTimer) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
-        unit::rows(&holder, PROBE, sql.probe.lock.bind(&Args::new())).await?;
+        match unit::rows(&holder, PROBE, sql.probe.skip.bind(&Args::new())).await {
+            Ok(locked) if !locked.is_empty() => {}
+            stepped_over => {
+                holder.rollback().await.map_err(|e| classify(PROBE, e))?;
+                return Ok(stepped_over.map(|rows| rows.len()));
+            }
+        }
         let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
         let look = timer.timeout(Self::DEADLINE, found).await;
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;

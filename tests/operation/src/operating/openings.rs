@@ -10,10 +10,12 @@ use claimstream_domain::{
 use claimstream_ports::{Enqueue, StoreErrorKind, Transactions};
 use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox, Severity};
 use futures::future::join_all;
-use sea_orm::{ConnectionTrait, DbBackend, Statement, Value};
+use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait, Value};
 use uuid::Uuid;
 
-use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend, repetitions};
+use crate::{
+    Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend, repetitions, statement::sql,
+};
 
 /// Adds the openings on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -59,6 +61,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         });
         suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
             waits_for_nobody(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
+        });
+        // Guard: a process that stands still in the probe of `auto` delays no other | adapters/sea-orm/src/database/probe.rs `look`:
+        // `lock` in place of the first `skip`
+        let probing = url.clone();
+        suite.add_async_trial(&name("an_opening_waits_for_no_probe_of_another_process"), async move {
+            waits_for_no_probe(&SeaOrmBackend::server(server.name, &probing, "auto")).await;
         });
         // Guard: rows of a statement fit into one TLS record | adapters/sea-orm/src/database/server.rs
         // `packet`: never encrypted
@@ -121,6 +129,17 @@ async fn waits_for_nobody(backend: &SeaOrmBackend) {
         newer.enqueue_now(&[message(5)]).await.expect("enqueue");
     }
     first.commit_tx(tx).await.expect("commit");
+}
+
+async fn waits_for_no_probe(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let open = || SeaOrmOutbox::open(&url, OpenOptions::default());
+    let first = open().await.expect("open");
+    let probing = first.connection().begin().await.expect("begin");
+    probing.query_all_raw(sql("probe/lock", &[])).await.expect("a lock");
+    let second = open().await.expect("an opening beside a probe");
+    assert_eq!(second.strategy(), first.strategy());
+    probing.rollback().await.expect("rollback");
 }
 
 /// A newer version only adds to the tables: a process that is at work then goes on, and one of the old version may start.

@@ -1,4 +1,4 @@
--- First connection of the probe: locks a row.
+-- Locks a row, to see whether a pool ends the transaction.
 SELECT shard
   FROM claimstream_shard
  WHERE shard = 0

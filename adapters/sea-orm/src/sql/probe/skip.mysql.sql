@@ -1,4 +1,4 @@
--- Second connection of the probe: must step over the row that the first one holds.
+-- Both connections of the probe: the first one locks the row, and the second one must step over it.
 SELECT shard
   FROM claimstream_shard
  WHERE shard = 0
