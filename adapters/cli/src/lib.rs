@@ -50,6 +50,7 @@ mod operator_name;
 #[cfg(feature = "http")]
 mod outbox_intake;
 mod paging;
+mod password_file;
 mod pause_arguments;
 mod pipeline_task;
 #[cfg(feature = "http")]

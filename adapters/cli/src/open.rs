@@ -6,6 +6,7 @@ use claimstream_sea_orm::{BenchPlace, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::{
     config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace},
+    password_file::PasswordFile,
     redis::lock_on,
 };
 
@@ -34,12 +35,12 @@ pub enum OpenError {
 impl Database {
     /// Opens the outbox, and makes the tables if they are missing and [`create_schema`](Self::create_schema) allows it.
     pub async fn open(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_by(self.options(self.create_schema)).await
+        self.open_to_run(self.options(self.create_schema)).await
     }
 
     /// The same, measured by `telemetry`.
     pub async fn open_measured(&self, telemetry: Arc<dyn Telemetry>) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_by(OpenOptions { telemetry: Some(telemetry), ..self.options(self.create_schema) }).await
+        self.open_to_run(OpenOptions { telemetry: Some(telemetry), ..self.options(self.create_schema) }).await
     }
 
     /// The same for one of several databases: a server that is silent holds up nobody, and is asked again.
@@ -48,7 +49,7 @@ impl Database {
         telemetry: Option<Arc<dyn Telemetry>>,
     ) -> Result<SeaOrmOutbox, OpenError> {
         let options = self.options(self.create_schema);
-        self.open_by(OpenOptions { telemetry, answer_within: self.answer_within(), ..options }).await
+        self.open_to_run(OpenOptions { telemetry, answer_within: self.answer_within(), ..options }).await
     }
 
     /// The same for a command that somebody waits for: a server that is silent is named within two seconds.
@@ -89,6 +90,16 @@ impl Database {
         }
         let made = BenchPlace::make(url.reveal(), self.answer_within()).await;
         made.map_err(|error| OpenError::Store { url, error })
+    }
+
+    /// For a process that runs on: a password that its file holds later is taken.
+    async fn open_to_run(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {
+        let password = PasswordFile::of(&self.password);
+        let outbox = self.open_by(options).await?;
+        if let Some(password) = password {
+            password.follow(&outbox);
+        }
+        Ok(outbox)
     }
 
     async fn open_by(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {

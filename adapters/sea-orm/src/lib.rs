@@ -52,6 +52,8 @@ pub use database::{
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
 pub use notifications::failover_remains::{FailoverRemains, FailoverRepair};
+#[cfg(feature = "mysql")]
+pub use outbox::login::Login;
 pub use outbox::{
     handle::SeaOrmOutbox,
     options::OpenOptions,

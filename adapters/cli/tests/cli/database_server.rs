@@ -1,14 +1,14 @@
 //! Promise: a server that refuses connections or is silent is reported with its reason within two seconds,
 //! and a wrong password at once
 
-use std::io::Write;
+use std::{io::Write, process::Stdio};
 
 use claimstream_cli::config::DatabaseUrl;
 use sea_orm::{ConnectionTrait, Database, DbBackend, Statement};
 use uuid::Uuid;
 
 use crate::{
-    operator::{Operator, eventually, id, request},
+    operator::{Operator, Running, eventually, id, request},
     server::free_address,
 };
 
@@ -86,6 +86,52 @@ fn a_wrong_password_is_said_in_the_words_of_the_server_and_not_tried_until_the_t
         };
         assert!(is_said(&FOR_AN_HOUR));
         eventually("it is said within two seconds", || is_said(&[]));
+    }
+}
+
+/// The password is changed on the server, its connections are closed, and its file is written, in this order.
+/// Guard: a database's password that was changed is taken from its file | adapters/cli/src/open.rs `open_to_run`: follows no file
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_goes_on_after_the_password_in_its_file_was_changed() {
+    let servers = servers("a_relay_goes_on_after_the_password_in_its_file_was_changed");
+    // The newest of each family: the file is read every five seconds of real time.
+    for (_, url) in servers.into_iter().filter(|(server, _)| !server.name().starts_with("mariadb-10")) {
+        let scratch = Scratch::on(url).await;
+        let user = format!("app_{}", &scratch.name()[scratch.name().len() - 12..]);
+        scratch.run(&format!("CREATE USER '{user}'@'%' IDENTIFIED BY 'old'")).await;
+        scratch.run(&format!("GRANT ALL ON *.* TO '{user}'@'%'")).await;
+        let writer = configured(&scratch, "auto");
+        writer.run(&["schema", "apply"]).succeeded();
+        let url = scratch.url().replace("ssl-mode=disabled", "ssl-mode=preferred");
+        let (_, address) = url.split_once('@').expect("a user");
+        let url = format!("mysql://{user}@{address}");
+        writer.write("password", "old");
+        let file = writer.path("password").display().to_string();
+        let mut relay = writer.command(&["relay", "--set", &format!("database.password_file={file}")]);
+        relay.env("CLAIMSTREAM_DATABASE__URL", &url).stdout(Stdio::null()).stderr(Stdio::null());
+        let relay = Running(relay.spawn().unwrap());
+        let sent = |number| {
+            let request = request(number, "\"email\"") + "\n";
+            writer.run_with(&["notify", "-"], request.as_bytes()).succeeded();
+            eventually("it is delivered", || {
+                std::fs::read_to_string(writer.path("out.jsonl"))
+                    .is_ok_and(|lines| lines.lines().count() as u32 == number)
+            });
+        };
+        tokio::task::block_in_place(|| sent(1));
+        scratch.run(&format!("ALTER USER '{user}'@'%' IDENTIFIED BY 'new'")).await;
+        let ids =
+            format!("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '{user}'");
+        let killer = Database::connect(scratch.url()).await.unwrap();
+        for connection in scratch.text(&ids).await.expect("its connections").split(',') {
+            // It may have ended by itself.
+            killer.execute_unprepared(&format!("KILL {connection}")).await.ok();
+        }
+        killer.close().await.unwrap();
+        writer.write("password", "new");
+        tokio::task::block_in_place(|| sent(2));
+        drop(relay);
+        scratch.run(&format!("DROP USER '{user}'@'%'")).await;
     }
 }
 

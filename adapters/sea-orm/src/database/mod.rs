@@ -114,6 +114,22 @@ impl Database {
         &self.callers.connections
     }
 
+    /// Has connections made from now on log in with this password; a pool that was handed in keeps its own.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn use_password(&self, password: &str) {
+        if self.dialect != Dialect::MySql {
+            return;
+        }
+        if let Some(nodes) = &self.health.nodes {
+            nodes.use_password(password);
+        }
+        let callers = (!self.callers.are_given).then_some(&*self.callers.connections);
+        for pool in [Some(&**self.relay()), callers].into_iter().flatten() {
+            let pool = pool.get_mysql_connection_pool();
+            pool.set_connect_options((*pool.connect_options()).clone().password(password));
+        }
+    }
+
     /// Notes what happened, if anything counts it.
     pub(crate) fn measure(&self, measured: Measured<'_>) {
         if let Some(telemetry) = &self.telemetry {

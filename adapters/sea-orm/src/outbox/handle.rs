@@ -3,6 +3,8 @@ use std::sync::Arc;
 use claimstream_domain::{PayloadLimit, ShardCount};
 use sea_orm::DatabaseConnection;
 
+#[cfg(feature = "mysql")]
+use super::login::Login;
 use crate::{database::dialect::Dialect, outbox::rooms::Rooms, strategy::choice::Strategy};
 
 /// An outbox in a MySQL, MariaDB or SQLite database; implements every port of Claimstream.
@@ -29,6 +31,12 @@ impl SeaOrmOutbox {
     /// missing there.
     pub fn relay_connection(&self) -> &DatabaseConnection {
         self.rooms.db.relay()
+    }
+
+    /// The login of its connections, to change the password.
+    #[cfg(feature = "mysql")]
+    pub fn login(&self) -> Login {
+        Login(Arc::downgrade(&self.rooms))
     }
 
     /// The family of the database.

@@ -13,6 +13,8 @@ pub(crate) mod handle;
 pub(crate) mod in_app;
 mod instances;
 pub(crate) mod locks;
+#[cfg(feature = "mysql")]
+pub(crate) mod login;
 pub(crate) mod notifications;
 pub(crate) mod observe;
 pub(crate) mod opening;

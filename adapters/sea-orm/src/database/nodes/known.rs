@@ -8,7 +8,7 @@ use std::{
 };
 
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::sqlx::{self, MySqlConnection, mysql::MySqlConnectOptions};
+use sea_orm::sqlx::{self, MySqlConnection};
 use tokio::sync::Notify;
 
 use super::{addresses::ServerAddresses, ask::place_of, node::Node, search::Search};
@@ -41,11 +41,7 @@ impl Nodes {
         if !addresses.are_several() {
             return Ok(None);
         }
-        let node = |url: String| {
-            let options: MySqlConnectOptions = url.parse().map_err(|_| UNREADABLE.to_owned())?;
-            let name = format!("{}:{}", options.get_host(), options.get_port());
-            Ok(Node { name, url, options: sqlx::ConnectOptions::disable_statement_logging(options) })
-        };
+        let node = |url: String| Node::of_url(url).map_err(|_| UNREADABLE.to_owned());
         let all = addresses.urls().map(node).collect::<Result<_, String>>()?;
         Ok(Some(Self(Arc::new(Known {
             all,
@@ -120,6 +116,11 @@ impl Nodes {
     /// Tells of the servers that are found.
     pub(crate) fn moves(&self) -> Moves {
         self.0.moves.clone()
+    }
+
+    /// Has connections made from now on log in with this password.
+    pub(crate) fn use_password(&self, password: &str) {
+        self.all().iter().for_each(|node| node.use_password(password));
     }
 
     /// The URL of the first one.

@@ -94,12 +94,8 @@ impl<'a> Search<'a> {
         let (said, hear) = mpsc::unbounded_channel();
         let mut asking = JoinSet::new();
         for (at, node) in self.all.iter().enumerate() {
-            let asked = Asked {
-                at,
-                options: node.options.clone(),
-                timer: self.timer.clone(),
-                ask: Arc::clone(&self.ask),
-            };
+            let asked =
+                Asked { at, node: node.clone(), timer: self.timer.clone(), ask: Arc::clone(&self.ask) };
             asking.spawn(asked.again_and_again(said.clone()));
         }
         (asking, hear)
@@ -195,7 +191,7 @@ const DISPUTED: &str = "take writes and do not have the same data, so the outbox
 /// One of the servers, and how it is asked.
 struct Asked {
     at: usize,
-    options: MySqlConnectOptions,
+    node: Node,
     timer: StoreTimer,
     ask: Ask,
 }
@@ -203,17 +199,17 @@ struct Asked {
 impl Asked {
     /// Asks the server again and again. One that has missed an answer is asked besides by a question that has longer.
     async fn again_and_again(self, said: UnboundedSender<Heard>) {
-        let Self { at, options, timer, ask } = self;
+        let Self { at, node, timer, ask } = self;
         let (mut pauses, mut late) = (Pauses::default(), JoinSet::new());
         loop {
-            let answer = ask(options.clone(), PATIENCE).await;
+            let answer = ask(node.options(), PATIENCE).await;
             let is_missed = matches!(answer, Answer::Failed(_));
             if said.send(Heard::InTime(at, answer)).is_err() {
                 return;
             }
             while late.try_join_next().is_some() {}
             if is_missed && late.is_empty() {
-                let (asked, said) = (ask(options.clone(), Search::LATE), said.clone());
+                let (asked, said) = (ask(node.options(), Search::LATE), said.clone());
                 late.spawn(async move { drop(said.send(Heard::Late(at, asked.await))) });
             }
             timer.sleep(pauses.next(drawn())).await;

@@ -20,7 +20,7 @@ impl Nodes {
     pub(crate) async fn survey(&self) -> Vec<Surveyed> {
         let (writer, mut asked) = (self.writer(), JoinSet::new());
         for (at, node) in self.all().iter().enumerate() {
-            let (options, timer) = (node.options.clone(), self.timer().clone());
+            let (options, timer) = (node.options(), self.timer().clone());
             asked.spawn(async move { (at, ask(timer, &options, PATIENCE).await) });
         }
         let of = |(at, name): (usize, String)| Surveyed {

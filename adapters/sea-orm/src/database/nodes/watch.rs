@@ -48,7 +48,7 @@ impl Watched {
             if self.nodes.was_elsewhere() {
                 self.line = None;
             }
-            let said = ask_again(self.nodes.timer(), &mut self.line, &node.options).await;
+            let said = ask_again(self.nodes.timer(), &mut self.line, &node.options()).await;
             if let Answer::Says(Role::Writes(home)) = &said {
                 if self.nodes.has_moved_in(home) {
                     tracing::warn!(
@@ -88,8 +88,8 @@ impl Watched {
         let Some(node) = self.nodes.all().get(to) else { return };
         for pool in &self.pools {
             let pool = pool.get_mysql_connection_pool();
-            let options = (*pool.connect_options()).clone();
-            pool.set_connect_options(options.host(node.options.get_host()).port(node.options.get_port()));
+            let (options, node) = ((*pool.connect_options()).clone(), node.options());
+            pool.set_connect_options(options.host(node.get_host()).port(node.get_port()));
         }
         self.outage.note();
         for pool in &self.pools {

@@ -1,0 +1,28 @@
+use std::sync::Weak;
+
+use super::rooms::Rooms;
+
+/// The login of an outbox's connections. It does not keep the outbox open.
+#[derive(Clone)]
+pub struct Login(pub(super) Weak<Rooms>);
+
+impl Login {
+    /// Has connections that are made from now on log in with this password, as after it was changed on the server. Open connections stay, and
+    /// a pool that was handed in keeps its own password.
+    pub fn use_password(&self, password: &str) {
+        if let Some(rooms) = self.0.upgrade() {
+            rooms.db.use_password(password);
+        }
+    }
+
+    /// Whether the outbox is still there.
+    pub fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").field("is_open", &self.is_open()).finish()
+    }
+}
