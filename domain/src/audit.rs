@@ -4,7 +4,7 @@ use crate::Invalid;
 
 /// What an operator is about to do, or what a long work has done.
 ///
-/// It names nobody but the operator: no payload, reason, recipient or token belongs into it.
+/// It names the operator alone: no payload, reason, recipient or token belongs into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditEntry {
     actor: Box<str>,

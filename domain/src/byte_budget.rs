@@ -29,7 +29,7 @@ impl ByteBudget {
         Self(self.0.min(bytes).max(1))
     }
 
-    /// How many of the first of these payloads fit together beside the bytes `in_hand` already; the first fits in any case if
+    /// How many of the first of these payloads fit together with the bytes `in_hand` already; the first fits in any case if
     /// nothing is in hand.
     pub fn fitting(self, in_hand: Option<usize>, payloads: impl IntoIterator<Item = usize>) -> usize {
         let mut total = in_hand.unwrap_or_default();
@@ -40,7 +40,7 @@ impl ByteBudget {
         payloads.into_iter().enumerate().take_while(fits).count()
     }
 
-    /// The rest of the budget beside the bytes in hand; at least 1, so that one message passes.
+    /// The rest of the budget after the bytes in hand; at least 1, so that one message passes.
     pub fn less(self, in_hand: usize) -> Self {
         Self(self.0.saturating_sub(in_hand).max(1))
     }

@@ -43,7 +43,7 @@ mod tests {
         match child.due {
             Due::Now => Duration::ZERO,
             Due::After(later) => later,
-            Due::At(_) => panic!("a moment that nobody chose"),
+            Due::At(_) => panic!("a moment that no child asked for"),
         }
     }
 

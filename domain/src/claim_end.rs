@@ -8,14 +8,14 @@ pub enum ClaimEnd {
     Failed,
     /// Its process lives and has dropped it, or has let its lease run out without asking for more time.
     LetGo,
-    /// Nobody had begun with it.
+    /// No handler had begun with it.
     Unbegun,
     /// Its process lives and asked for more time before its lease ran out, and the store did not answer soon enough.
     Unanswered {
         /// How often this process has excused the message for the same reason.
         excused: u32,
     },
-    /// Nobody knows: its lease ran out, and its process may have ended.
+    /// Unknown: its lease ran out, and its process may have ended.
     CutOff,
 }
 

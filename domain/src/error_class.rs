@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::Reason;
 
-/// The kind of error that a [`Reason`] tells of: the reason without that which differs from message to message.
+/// The kind of error that a [`Reason`] describes: the reason without that which differs from message to message.
 ///
 /// Words with digits and addresses become `#`, so that `user u-17 timed out after 30012 ms` and `user u-18 timed out after 30007 ms`
 /// are of one class. A number from 100 to 599 stays: it may be the status that a server has answered.

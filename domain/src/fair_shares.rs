@@ -123,7 +123,7 @@ impl FairShares {
         may
     }
 
-    /// Whether one more place is free for the party: one that is kept for it, or one that is kept for nobody.
+    /// Whether one more place is free for the party: one that is kept for it, or one that is kept for no party.
     fn may_take(&self, party: u64) -> bool {
         let Some(found) = self.parties.get(&party) else { return false };
         let kept = self.kept();
@@ -135,7 +135,7 @@ impl FairShares {
     /// How many places are kept for each party.
     fn kept(&self) -> u32 {
         match self.parties.len() as u32 {
-            // Nobody is there whom the others could hold up.
+            // No party is there that the others could hold up.
             0 | 1 => 0,
             parties => (self.most / parties.saturating_mul(2)).max(1),
         }
@@ -179,7 +179,7 @@ mod tests {
             shares.wait(a, asker);
         }
         shares.wait(b, 21);
-        // Three of four places are held by `a`, of which one is kept; `b` waits beside it for the next that is kept for nobody.
+        // Three of four places are held by `a`, of which one is kept; `b` waits for the next that is kept for no party.
         assert_eq!(shares.give_back(a, 1), [(a, 11)]);
         assert_eq!(shares.give_back(a, 1), [(b, 21)]);
         assert_eq!(shares.give_back(b, 1), [(a, 12)]);
@@ -218,9 +218,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens: never more places than there are, and never a free one beside an asker that could have it.
+        /// Whatever happens: never more places than there are, and never a free one while an asker could have it.
         #[test]
-        fn no_place_is_given_twice_or_left_free_beside_an_asker(
+        fn no_place_is_given_twice_or_left_free_while_one_asks(
             most in 1..12_u32,
             doings in prop::collection::vec(doing(), 1..120),
         ) {
@@ -244,7 +244,7 @@ mod tests {
                 }
                 prop_assert!(shares.held() <= most, "{shares:?}");
                 let could = shares.turns.iter().find(|party| shares.may_take(**party));
-                prop_assert!(could.is_none(), "{could:?} waits beside a free place: {shares:?}");
+                prop_assert!(could.is_none(), "{could:?} waits with a free place: {shares:?}");
             }
         }
     }

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Invalid, Payload};
 
-/// Tells one content from another: SHA-256 of its parts, each with its length, so that parts cannot run into each other.
+/// Identifies a content: SHA-256 of its parts, each with its length, so that parts cannot run into each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; Self::BYTES]);
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 
-/// Names and values that travel beside a payload, among them the W3C trace context of the producer.
+/// Names and values that travel with a payload, among them the W3C trace context of the producer.
 ///
 /// Headers that are read back obey the same rules as new ones.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]

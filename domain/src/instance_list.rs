@@ -20,7 +20,7 @@ pub struct LeaseListed {
     pub queue: QueueName,
     /// The shard.
     pub shard: Shard,
-    /// The label of the instance that holds it; `None` if nobody does.
+    /// The label of the instance that holds it; `None` if none does.
     pub holder: Option<String>,
     /// The fence, which grows with every holder.
     pub fence: i64,

@@ -19,6 +19,6 @@ pub enum LeaseRelease {
         /// How many messages were in flight and are due again, each with one attempt more.
         cut_off: u64,
     },
-    /// Nothing was changed: the lease has another fence than the one that was shown, or nobody holds it.
+    /// Nothing was changed: the lease has another fence than the one that was shown, or is not held.
     Changed,
 }

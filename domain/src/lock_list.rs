@@ -7,6 +7,6 @@ pub struct LockListed {
     pub key: String,
     /// The fence, which grows with every holder.
     pub fence: u64,
-    /// How long until it lapses; `None` if nobody holds it any more.
+    /// How long until it lapses; `None` if it is not held any more.
     pub ends_in: Option<Duration>,
 }

@@ -13,7 +13,7 @@ pub struct NewMessage {
     pub ordering_key: Option<OrderingKey>,
     /// What it is unique by within its queue.
     pub dedup_key: Option<DedupKey>,
-    /// What travels beside the payload.
+    /// What travels with the payload.
     pub headers: Headers,
     /// What it carries.
     pub payload: Payload,
@@ -54,7 +54,7 @@ impl NewMessage {
         self
     }
 
-    /// Puts headers beside the payload.
+    /// Adds headers to the payload.
     pub fn with_headers(mut self, headers: Headers) -> Self {
         self.headers = headers;
         self
@@ -84,7 +84,7 @@ pub struct Message {
     pub shard: Shard,
     /// What it must stay together with.
     pub ordering_key: Option<OrderingKey>,
-    /// What travels beside the payload.
+    /// What travels with the payload.
     pub headers: Headers,
     /// What it carries.
     pub payload: Payload,

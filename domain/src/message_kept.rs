@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::{Headers, MessageId, OrderingKey, Payload, QueueName, Shard};
 
-/// What a store keeps of a message beside its place in the queue, without its payload.
+/// What a store keeps of a message apart from its place in the queue, without its payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageKept {
     /// The message.
@@ -28,7 +28,7 @@ pub struct MessageKept {
 /// What a message carries: what it says, and may say about people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageCarried {
-    /// What travels beside the payload.
+    /// What travels with the payload.
     pub headers: Headers,
     /// The payload.
     pub payload: Payload,

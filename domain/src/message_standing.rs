@@ -79,7 +79,7 @@ impl MessageState {
         }
     }
 
-    /// How long until the next attempt may begin; `None` if a relay has it or nobody will try it.
+    /// How long until the next attempt may begin; `None` if a relay has it or no relay will try it.
     pub fn next_try_in(&self) -> Option<Duration> {
         match self {
             Self::Scheduled { due_in } | Self::Retrying { due_in } => Some(*due_in),

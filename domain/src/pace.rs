@@ -46,7 +46,7 @@ impl Pacing {
 
     /// How long after a claim a wakeup is put off, if the `in_vain` newest claims each followed a wakeup and brought nothing.
     ///
-    /// One that was claimed by the time that its wakeup is heard is common and no reason to sleep over the next; a flood of
+    /// One that was claimed by the time that its wakeup is noticed is common and no reason to sleep over the next; a flood of
     /// wakeups for messages that others take must not be a flood of claims.
     pub fn wakeup_delay(&self, in_vain: u32) -> Duration {
         if in_vain > Self::WAKEUPS_IN_VAIN { self.idle_min } else { Duration::ZERO }

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use crate::Invalid;
 
-/// What a message carries: bytes that nobody here reads, and the content type that tells how to read them.
+/// What a message carries: bytes that the outbox does not read, and the content type that says how to read them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Payload {
     content_type: Cow<'static, str>,

@@ -1,6 +1,6 @@
 use crate::{Headers, MessageId, OrderingKey, Payload, Reason};
 
-/// A message of the outbox as a broker is given it: routed, and with everything that travels beside its body.
+/// A message of the outbox as a broker is given it: routed, and with everything that travels with its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Publication {
     /// The id of the message. A broker, or a consumer behind it, knows a repetition by it.

@@ -13,7 +13,7 @@ pub struct Received {
     pub key: Option<OrderingKey>,
     /// The attributes of its CloudEvent by their plain names; none if it was not sent as one.
     pub attributes: Vec<(String, String)>,
-    /// The headers that travelled beside it, among them its trace context.
+    /// The headers that travelled with it, among them its trace context.
     pub headers: Headers,
     /// What it carries.
     pub body: Payload,

@@ -79,9 +79,9 @@ impl Disposition {
 pub enum Settled {
     /// It was ours and the disposition is durable.
     Accepted,
-    /// The lease had been lost and somebody else holds or has finished the message; nothing was changed.
+    /// The lease had been lost and another claim holds or has finished the message; nothing was changed.
     Superseded,
-    /// The store cannot say yet, because something of this settlement's own was in the way, such as a shard that somebody
+    /// The store cannot say yet, because something of this settlement's own was in the way, such as a shard that another transaction
     /// has locked. It is to be asked again. A stream does so itself, so no claim is answered with it.
     Unknown,
 }
@@ -93,7 +93,7 @@ pub enum Renewed {
     Extended(Receipt),
     /// The lease had been lost; nothing was changed.
     Superseded,
-    /// The store cannot say yet, because something of this claim's own was in the way, such as a shard that somebody has
+    /// The store cannot say yet, because something of this claim's own was in the way, such as a shard that another transaction has
     /// locked. It is to be asked again. A stream does so itself, so no claim is answered with it.
     Unknown,
 }

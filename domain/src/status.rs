@@ -9,7 +9,7 @@ pub struct QueueStatus {
     pub queue: QueueName,
     /// Messages that are neither done nor dead: due, leased and later ones.
     pub depth: u64,
-    /// Messages whose time has come and that nobody holds. Under an order by key one may still wait behind another of its key;
+    /// Messages whose time has come and that no claim holds. Under an order by key one may still wait behind another of its key;
     /// one that waits for its own retry is not due.
     pub due: u64,
     /// Messages under a live lease.
@@ -20,13 +20,13 @@ pub struct QueueStatus {
     pub oldest: Option<Duration>,
     /// Dead letters.
     pub dead: u64,
-    /// Messages that nobody can claim, because they lie in shards that the store does not have or are written wrong. They count as
+    /// Messages that cannot be claimed, because they lie in shards that the store does not have or are written wrong. They count as
     /// depth alone.
     pub stray: u64,
 }
 
 impl QueueStatus {
-    /// After so long it is time to ask whether anybody reads a queue: leases and poll intervals are shorter by far.
+    /// After so long it is time to ask whether a relay reads a queue: leases and poll intervals are shorter by far.
     pub const UNREAD_AFTER: Duration = Duration::from_secs(5 * 60);
 
     /// A queue that holds nothing.
@@ -44,7 +44,7 @@ impl QueueStatus {
         self.scheduled() + self.retrying
     }
 
-    /// Whether nobody seems to read the queue: something has been due for long, and nothing is in hand.
+    /// Whether no relay seems to read the queue: something has been due for long, and nothing is in hand.
     pub fn seems_unread(&self) -> bool {
         self.leased == 0 && self.oldest.is_some_and(|oldest| oldest >= Self::UNREAD_AFTER)
     }

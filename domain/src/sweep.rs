@@ -15,7 +15,7 @@ impl SweepPace {
     const LONG: Duration = Duration::from_millis(50);
     /// A sweep works for a quarter of the time.
     const REST: u32 = 3;
-    /// Rows that somebody else has locked for long say nothing about the server.
+    /// Rows that another session has locked for long say nothing about the server.
     const LONGEST_REST: Duration = Duration::from_secs(5);
 
     /// How many rows the next chunk has at most.

@@ -12,7 +12,7 @@ use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy, notification::pro
 /// fn verdict(status: u16) -> Verdict {
 ///     match status {
 ///         200 => Verdict::ack(),
-///         404 => Verdict::bury("nobody is at this address"),
+///         404 => Verdict::bury("there is no such address"),
 ///         429 => Verdict::Nack { after: Some(Duration::from_secs(60)), reason: Reason::new("too many requests") },
 ///         _ => Verdict::nack(format!("the server answered {status}")),
 ///     }

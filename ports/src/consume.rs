@@ -38,12 +38,12 @@ impl Delivery {
         self.hold.extend().await
     }
 
-    /// Tells the broker that the message is done and need not come again; an error if this consumer has lost it meanwhile.
+    /// Reports to the broker that the message is done and need not come again; an error if this consumer has lost it meanwhile.
     pub async fn finish(self) -> Result<(), ConsumeError> {
         self.hold.finish().await
     }
 
-    /// Tells the broker to give the message again.
+    /// Asks the broker to give the message again.
     pub async fn give_back(self) -> Result<(), ConsumeError> {
         self.hold.give_back().await
     }
@@ -90,7 +90,7 @@ pub enum ConsumeError {
     /// The broker cannot be reached, or broke off; it can be asked again.
     #[error("the broker is away: {0}")]
     Away(Reason),
-    /// The broker refused, and will go on refusing until somebody changes something.
+    /// The broker refused, and will go on refusing until an operator changes something.
     #[error("the broker refuses: {0}")]
     Refused(Reason),
 }

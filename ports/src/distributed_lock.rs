@@ -12,7 +12,7 @@ use crate::{StoreError, StoreErrorKind};
 /// in bounded time, an error if it must be.
 #[async_trait]
 pub trait DistributedLock: Send + Sync {
-    /// Takes the lock, or answers `None` at once if somebody holds it.
+    /// Takes the lock, or answers `None` at once if it is held.
     async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError>;
 
     /// Extends the lock, counted from now; `false` if it was lost.

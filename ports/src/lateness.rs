@@ -5,7 +5,7 @@ use claimstream_domain::Due;
 
 use crate::StoreError;
 
-/// Tells how late it is, by the store's clock.
+/// Says how late it is, by the store's clock.
 ///
 /// Implementors owe: it is the clock by which messages come due, so that a message which is due at a moment is not
 /// claimed before that moment is zero or more ago. A reading may be up to a second old if it was carried on by a

@@ -9,14 +9,14 @@
 //!   outcome `Superseded`, never an error.
 //! * Dropping a future of a port is safe: the work behind it is either not begun or runs to its end.
 //!
-//! The root has what the outbox needs. What stands beside it has a module each: [`step`] the ledger of steps, [`saga`],
+//! The root has what the outbox needs. What is built on it has a module each: [`step`] the ledger of steps, [`saga`],
 //! [`tcc`] and [`notification`].
 //!
 //! # Features
 //!
 //! * `mock`: the module `mock` has a mock of every port and a timer that tests turn by hand. Off by default.
 #![forbid(unsafe_code)]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod audit_log;

@@ -19,10 +19,10 @@ use crate::StoreError;
 /// * of an ordering key that it keeps in order one message at a time, or, to a claim that asks for [runs](ClaimRequest::runs), messages
 ///   that follow each other and what this stream has in hand, each with its place ([`RunPlace`](claimstream_domain::RunPlace));
 /// * an end in bounded time, an error if it must be. A caller waits no longer than the lease it asked for, because the
-///   answer is worthless then; what a call took that nobody waits for any longer comes back when that lease ends.
+///   answer is worthless then; what a call took that no caller waits for any longer comes back when that lease ends.
 ///
 /// Callers may rely on: an empty answer means that nothing was due when the store looked, or that what was due was
-/// being taken, or is held with its whole shard, by somebody else at that moment, or that the queue is [paused](crate::PauseQueues); it
+/// being taken, or is held with its whole shard, by another claim at that moment, or that the queue is [paused](crate::PauseQueues); it
 /// does not mean that the queue is drained.
 #[async_trait]
 pub trait LockingStrategy: Send + Sync {

@@ -16,7 +16,7 @@ pub trait ReleaseLeases: Send + Sync {
     /// A lease as it stands now; `None` if the shard was never leased.
     async fn lease(&self, queue: &QueueName, shard: Shard) -> Result<Option<LeaseShown>, StoreError>;
 
-    /// Releases a lease if its fence is still `fence` and somebody holds it; `by` is the operator's name, for the log.
+    /// Releases a lease if its fence is still `fence` and it is held; `by` is the operator's name, for the log.
     async fn release_lease(
         &self,
         queue: &QueueName,

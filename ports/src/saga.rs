@@ -1,4 +1,4 @@
-//! Ports of sagas: a list of those that were begun, beside their steps.
+//! Ports of sagas: a list of those that were begun, apart from their steps.
 
 use async_trait::async_trait;
 use claimstream_domain::saga::{NewSaga, SagaContinued, SagaId, SagaRecord};
@@ -24,7 +24,7 @@ pub trait SagaReports: Send + Sync {
     /// One saga as it stands; `None` if it was never noted.
     async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError>;
 
-    /// The sagas that somebody asked for, newest first, those after `after` if it is given, at most `limit`.
+    /// The sagas that were asked for, newest first, those after `after` if it is given, at most `limit`.
     async fn sagas_of(
         &self,
         scope: &str,

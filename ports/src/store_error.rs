@@ -20,7 +20,7 @@ pub enum StoreErrorKind {
     /// Passes by itself and nothing was changed: a deadlock, a lock wait, a busy file. Do it again at once, a transaction from
     /// its beginning.
     Transient,
-    /// The store cannot be reached or does not take writes now, or has said something that nobody knows; whether the last
+    /// The store cannot be reached or does not take writes now, or has said something unknown; whether the last
     /// call took effect may be unknown. Do it again later, under the same ids.
     Unavailable,
     /// A setting is wrong: the URL, the user, the password, the database's name, a right, TLS, or a table that was not made.
@@ -151,7 +151,7 @@ mod tests {
         for kind in StoreErrorKind::ALL {
             let is_about_values = matches!(kind, StoreErrorKind::Corrupt | StoreErrorKind::Conflict);
             assert_eq!(
-                StoreError::new(kind, "claim", "told to").is_about_the_store(),
+                StoreError::new(kind, "claim", "as asked").is_about_the_store(),
                 !is_about_values,
                 "{kind}"
             );

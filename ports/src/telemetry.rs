@@ -106,7 +106,7 @@ pub enum Measured<'a> {
         /// How many.
         rows: u64,
     },
-    /// A transaction of the store met a deadlock or a lock wait and was begun anew.
+    /// A transaction of the store met a deadlock or a lock wait and was begun again.
     Restarted {
         /// What the store was doing, such as `claim`.
         operation: &'static str,

@@ -36,11 +36,11 @@ pub trait Timer: Send + Sync {
     /// Waits for `duration`.
     fn sleep(&self, duration: Duration) -> Sleep<'_>;
 
-    /// Runs work to its end beside whatever the caller does next, if the runtime can; otherwise drops it.
+    /// Runs work to its end next to whatever the caller does next, if the runtime can; otherwise drops it.
     ///
-    /// A relay hands over what must not wait for its consumer: giving back messages whose lease would run out before anybody
+    /// A relay hands over what must not wait for its consumer: giving back messages whose lease would run out before a consumer
     /// asks for them. Without it they come back when their leases end, and those attempts count.
-    fn run_beside(&self, work: Sleep<'static>) {
+    fn spawn(&self, work: Sleep<'static>) {
         drop(work);
     }
 }

@@ -8,9 +8,9 @@ use crate::StoreError;
 /// A wakeup may be lost and may come for nothing; correctness never rests on it.
 #[async_trait]
 pub trait Wakeup: Send + Sync {
-    /// Waits until somebody may have enqueued into `queue` since the last wait ended.
+    /// Waits until a message may have been enqueued into `queue` since the last wait ended.
     ///
-    /// Implementors owe: a wait that was polled before a wakeup hears it, however long it is not polled then, and though other
+    /// Implementors owe: a wait that was polled before a wakeup notices it, however long it is not polled then, and though other
     /// waits end with the same wakeup. A relay begins to wait before it claims and looks at the wait again afterwards.
     async fn wait(&self, queue: &QueueName);
 

@@ -32,7 +32,7 @@ impl Timer for TokioTimer {
         Box::pin(tokio::task::unconstrained(async move { tokio::time::sleep(duration).await }))
     }
 
-    fn run_beside(&self, work: Sleep<'static>) {
+    fn spawn(&self, work: Sleep<'static>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(work);
         }

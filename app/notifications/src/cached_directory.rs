@@ -34,7 +34,7 @@ impl CachedDirectory {
     /// How many users are kept.
     const MOST: usize = 10_000;
 
-    /// A cache with nobody in it.
+    /// An empty cache.
     pub fn new(directory: Arc<dyn RecipientDirectory>, timer: Arc<dyn Timer>, fresh: Duration) -> Self {
         Self { directory, timer, fresh, known: Mutex::default() }
     }

@@ -33,7 +33,7 @@ pub(super) struct Chunk {
 impl Chunk {
     /// So long are the texts of a step's messages together at most, about: they are written, held and enqueued together.
     const MOST_BYTES: usize = 16 * 1024 * 1024;
-    /// A message beside the texts that its request brings; what a template adds is not known before.
+    /// A message without the texts that its request brings; what a template adds is not known before.
     const FRAME: usize = 2 * 1024;
 
     /// How many recipients one step of a request takes: the configured number, or fewer if their messages would be too long together.
@@ -106,7 +106,7 @@ impl Chunk {
         })
     }
 
-    /// A record for each channel of each segment that the directory does not know: nobody was told there.
+    /// A record for each channel of each segment that the directory does not know: no user was notified there.
     pub(super) fn unknown_segments_to(
         &self,
         request: &NotificationRequest,
@@ -120,7 +120,7 @@ impl Chunk {
         })
     }
 
-    /// Whether nobody was found, known or not.
+    /// Whether no recipient was found, known or not.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -223,7 +223,7 @@ fn unusable(what: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Corrupt, "fan out", format!("the directory answers {what}"))
 }
 
-/// The record of somebody to whom nothing is sent.
+/// The record of a recipient to whom nothing is sent.
 fn unreached(
     request: &NotificationRequest,
     channel: Channel,

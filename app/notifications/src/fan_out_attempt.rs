@@ -24,7 +24,7 @@ pub(super) struct Attempt<'a> {
     pub(super) checkpoint: &'a FanOut,
     /// Whether the request has failed and is taken up.
     pub(super) takes_up: bool,
-    /// In how many places of the request somebody was erased when it was read.
+    /// In how many places of the request a recipient was erased when it was read.
     pub(super) erased_places: usize,
 }
 
@@ -247,7 +247,7 @@ pub(super) fn fitting(noted: Vec<StepNoted>, steps: &[FanOutStep]) -> Result<Vec
 pub(super) fn unended(claimed: &Claimed) -> Reason {
     match &claimed.last_error {
         Some(last) => Reason::new(format_args!(
-            "the last attempt never ended or could not be noted; heard last: {last}"
+            "the last attempt never ended or could not be noted; last answer: {last}"
         )),
         None => Reason::new("the last attempt never ended"),
     }

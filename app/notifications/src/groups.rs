@@ -2,7 +2,7 @@ use std::{collections::VecDeque, future::poll_fn, task::Poll};
 
 use futures::{StreamExt, stream::FuturesUnordered};
 
-/// How much of what works come to is written together, while others run beside each other.
+/// How much of what works come to is written together, while others run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Groups {
     /// The most rows that a group has, unless the rows of one work alone are more.
@@ -46,7 +46,7 @@ impl Groups {
     }
 }
 
-/// What works have come to and nobody has begun to write.
+/// What works have come to and no task has begun to write.
 struct Ended<T>(VecDeque<T>);
 
 impl<T> Ended<T> {

@@ -6,7 +6,7 @@ use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError,
 
 /// Delivers messages into the inboxes that users read inside the application.
 ///
-/// The address of a message is the user's id. A message that is delivered again is the same entry, so nobody reads it twice.
+/// The address of a message is the user's id. A message that is delivered again is the same entry, so it is not read twice.
 pub struct InAppProvider {
     inbox: Arc<dyn InAppInbox>,
 }

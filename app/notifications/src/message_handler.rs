@@ -47,7 +47,7 @@ use super::{
 ///
 /// A message that was delivered and could not be noted comes again under the same id: delivery is at least once.
 ///
-/// The messages of a batch share statements: one reads where all of them stand, deliveries run beside each other, and the
+/// The messages of a batch share statements: one reads where all of them stand, deliveries run at the same time, and the
 /// outcomes of those that have ended are noted together. All of a batch are delivered at once, so the pipeline bounds how many:
 /// with `BatchPipeline::at_once` a slow delivery takes one place and holds up no other. A provider that panics has failed for that
 /// message only. As a [`Handler`] it takes each message as a batch of its own.
@@ -315,7 +315,7 @@ fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts)
 fn unended(claimed: &Claimed) -> Reason {
     match &claimed.last_error {
         Some(last) => Reason::new(format_args!(
-            "the last attempt never ended or could not be noted; heard last: {last}"
+            "the last attempt never ended or could not be noted; last answer: {last}"
         )),
         None => Reason::new("the last attempt never ended; whether it delivered is unknown"),
     }

@@ -36,7 +36,7 @@ use super::{
 /// [`REQUEST_QUEUE`](super::REQUEST_QUEUE).
 ///
 /// * A request that is unknown or cancelled is acked and nothing is sent.
-/// * A request that comes to nobody at all is closed as failed. One that names an unknown segment beside others is carried out for
+/// * A request without any recipient is closed as failed. One that names an unknown segment among others is carried out for
 ///   these; the segment has a failed record for each channel, and the request's reason names it.
 /// * A member of a segment whose entry the directory cannot read has a failed record for each channel; the others are reached.
 /// * A combination of recipient and channel that cannot be sent is recorded as skipped, with the reason.
@@ -51,7 +51,7 @@ use super::{
 /// again, finds the request dispatched, and enqueues the pending messages; so only `Failed` and `Cancelled` end a fan-out.
 ///
 /// The requests of a batch share statements: one reads them, and one transaction marks them and keeps their records. Their
-/// recipients are found beside each other, all of a batch at once, so the pipeline bounds how many: with `BatchPipeline::at_once` a
+/// recipients are found at the same time, all of a batch at once, so the pipeline bounds how many: with `BatchPipeline::at_once` a
 /// slow directory holds up only the requests that ask it. A directory or template source that panics has failed for that request
 /// only. As a [`Handler`] it takes each message as a batch of its own.
 pub struct RequestHandler {

@@ -55,7 +55,7 @@ pub struct Unsubscribing {
     preferences: Arc<dyn PreferenceRepository>,
 }
 
-/// Why nobody was opted out.
+/// Why no recipient was opted out.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsubscribeError {
     /// The token is none of ours.

@@ -14,7 +14,7 @@ use super::templates::{CompiledTemplate, CompiledTemplates, no_template};
 #[derive(Debug)]
 pub(super) struct Writer<'a> {
     request: &'a NotificationRequest,
-    /// The template, or why nothing can be written to anybody.
+    /// The template, or why nothing can be written to a recipient.
     template: Option<Result<Arc<CompiledTemplate>, Reason>>,
 }
 

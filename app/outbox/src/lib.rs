@@ -31,7 +31,7 @@
 //!             Err(error) => claim.nack(error).await?,
 //!         };
 //!         if settled == Settled::Superseded {
-//!             println!("it took longer than the lease; somebody else has the message");
+//!             println!("it took longer than the lease; another relay has the message");
 //!         }
 //! #       break;
 //!     }
@@ -42,8 +42,8 @@
 //!
 //! A [`Pipeline`] does the same with a [`Handler`] and sees to concurrency, renewals, panics and an orderly shutdown. Where a call
 //! for many messages costs hardly more than one for one, [`Claims::batches`] and a [`BatchPipeline`] hand out what was claimed together.
-//! Polling drives everything, on any executor; only work that must not wait for a slow consumer is handed to the [`Timer`] to be run
-//! [beside](Timer::run_beside) it. This crate knows no database and no runtime; a store
+//! Polling drives everything, on any executor; only work that must not wait for a slow consumer is handed to the [`Timer`] to be
+//! [spawned](Timer::spawn). This crate knows no database and no runtime; a store
 //! and a [`Timer`] are handed to the relay.
 //!
 //! # Promises
@@ -67,94 +67,40 @@
 //!
 //! Spans at the level `debug`: `claim` (fields `queue`, `claim`, `asked`), `settle` (`queue`, `count`), `renew` (`queue`,
 //! `count`, `lost`), `handle` (`queue`, `message_id`, `attempt`, `traceparent`), `handle_batch` (`queue`, `count`) and `close` (`queue`). Events use the same
-//! field names. What passes by itself is a `warn`, what needs somebody is an `error`. Payloads are never traced.
+//! field names. What passes by itself is a `warn`, what needs an operator is an `error`. Payloads are never traced.
 //! A failed attempt of a pipeline is an `attempt failed` with its reason, without what that repeats of the payload; of a flood
 //! some are logged, and the next line counts the others. A dead letter is a `warn` with the fields `queue`, `message_id`,
 //! `attempts` and `class` (see [`DeadLetterClass`]).
 #![forbid(unsafe_code)]
 
-mod answers;
-mod attempt;
-mod attempts;
-mod batch;
-mod batch_attempts;
-mod batch_call;
-mod batch_outcome;
-mod batch_pipeline;
-mod batches;
-mod buffer;
-mod claim;
-mod claim_call;
-mod claim_handle;
-mod claimer;
-mod claims;
-mod compose;
-mod dead_letter_event;
-mod ending;
-mod endings;
-mod excuses;
-mod failed_attempts;
-mod future_set;
-mod gathering;
-mod handler_fn;
-mod hint;
-mod isolation;
-mod kept;
-mod lease_times;
-mod local_wakeup;
+mod concurrency;
+mod config;
+mod enqueue;
+mod error;
+mod in_flight;
 mod lock_guarded;
-mod log_limit;
-mod open_claims;
-mod pipeline;
-mod pipeline_monitor;
-mod pipeline_report;
-mod places;
+mod order;
+mod pipelines;
 mod relay;
-mod relay_config;
-mod relay_error;
 mod renew;
-mod renewal;
-mod renewer;
-mod run;
-mod runs;
-mod settled_counts;
-mod settlement_batch;
-mod settlement_health;
-mod settlement_writer;
-mod settler;
-mod settling;
+mod report;
+mod settle;
 mod setup;
-mod shared_concurrency;
-mod shown_reason;
-mod takes;
-mod ticket;
-mod time_limit;
-mod transaction;
-mod verdict_box;
-mod wakeup_listener;
-mod work;
-mod write_group;
+mod stream;
+mod wakeup;
 
-pub use batch::{Batch, BatchError};
-pub use batch_outcome::BatchOutcome;
-pub use batch_pipeline::BatchPipeline;
-pub use batches::Batches;
-pub use claim::Claim;
-pub use claims::Claims;
-pub use compose::Compose;
-pub use dead_letter_event::{DeadLetterClass, DeadLetterEvent};
-pub use handler_fn::handler_fn;
-pub use hint::{EnqueueHinted, Hint};
-pub use local_wakeup::LocalWakeup;
+pub use concurrency::{ConcurrencyShare, SharedConcurrency};
+pub use config::RelayConfig;
+pub use enqueue::{
+    Compose, EnqueueHinted, Hint, TransactionError, Work, in_proven_transaction, in_transaction, work,
+};
+pub use error::{Operation, RelayError};
 pub use lock_guarded::LockGuarded;
-pub use pipeline::Pipeline;
-pub use pipeline_monitor::{PipelineMonitor, PipelineState};
-pub use pipeline_report::PipelineReport;
+pub use pipelines::{BatchPipeline, Pipeline, handler_fn};
 pub use relay::Relay;
-pub use relay_config::RelayConfig;
-pub use relay_error::{Operation, RelayError};
-pub use shared_concurrency::{ConcurrencyShare, SharedConcurrency};
-pub use transaction::{TransactionError, Work, in_proven_transaction, in_transaction, work};
+pub use report::{DeadLetterClass, DeadLetterEvent, PipelineMonitor, PipelineReport, PipelineState};
+pub use stream::{Batch, BatchError, BatchOutcome, Batches, Claim, Claims};
+pub use wakeup::LocalWakeup;
 
 pub use claimstream_domain::{
     Claimed, DeadLetter, DeadLetterFilter, DedupKey, Due, Enqueued, Headers, InstanceId, Invalid, Jitter,

@@ -89,7 +89,7 @@ impl LockGuarded {
 enum Entry {
     /// With the lock, or without it because its holder is unknown.
     Open(Option<LockGuard>),
-    /// Somebody else is claiming.
+    /// Another instance is claiming.
     Busy,
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn away() -> StoreError {
-        StoreError::new(StoreErrorKind::Unavailable, "lock", "nobody there")
+        StoreError::new(StoreErrorKind::Unavailable, "lock", "no answer")
     }
 
     fn guarded(strategy: MockLockingStrategy, lock: MockDistributedLock) -> LockGuarded {

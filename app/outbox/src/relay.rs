@@ -5,7 +5,13 @@ use claimstream_ports::{BatchHandler, Handler, LockingStrategy, Settlements, Tel
 use uuid::Uuid;
 
 use crate::{
-    BatchPipeline, Claims, ConcurrencyShare, DeadLetterEvent, Pipeline, RelayConfig, RelayError, setup::Setup,
+    concurrency::ConcurrencyShare,
+    config::RelayConfig,
+    error::RelayError,
+    pipelines::{BatchPipeline, Pipeline},
+    report::DeadLetterEvent,
+    setup::Setup,
+    stream::Claims,
 };
 
 /// What empties the outbox: it claims messages queue by queue and settles them.
@@ -52,7 +58,7 @@ impl Relay {
         Self { setup }
     }
 
-    /// Lets a wakeup cut idle waits short, which last up to [`idle_max`](crate::Pacing::idle_max), 5 s; and wakes, by the same wakeup, the queues into which settlements emit children.
+    /// Lets a wakeup cut idle waits short, which last up to [`idle_max`](claimstream_domain::Pacing::idle_max), 5 s; and wakes, by the same wakeup, the queues into which settlements emit children.
     pub fn with_wakeup(mut self, wakeup: Arc<dyn Wakeup>) -> Self {
         self.setup.wakeup = Some(wakeup);
         self
@@ -62,14 +68,14 @@ impl Relay {
     ///
     /// It is called where the relay is polled, so it must not block; a panic in it is caught and traced. It is not called if
     /// the process dies before; what must not be missed is read from
-    /// [`RelayConfig::dead_letter_events`](crate::RelayConfig::dead_letter_events).
+    /// [`RelayConfig::dead_letter_events`](crate::config::RelayConfig::dead_letter_events).
     pub fn on_dead_letter(mut self, hook: impl Fn(&DeadLetterEvent) + Send + Sync + 'static) -> Self {
         self.setup.on_dead_letter = Some(Arc::new(hook));
         self
     }
 
     /// Lets `telemetry` count and time what this relay does, for metrics. What the store does by itself, such as transactions that
-    /// are begun anew, is measured where the store is opened.
+    /// begin again, is measured where the store is opened.
     pub fn with_telemetry(mut self, telemetry: Arc<dyn Telemetry>) -> Self {
         self.setup.telemetry = Some(telemetry);
         self

@@ -15,9 +15,10 @@ use claimstream_ports::{
 use futures::future::{Either, select};
 
 use crate::{
-    ConcurrencyShare, DeadLetterEvent, RelayConfig,
-    dead_letter_event::{Attempted, Hook},
-    lease_times::LeaseTimes,
+    concurrency::ConcurrencyShare,
+    config::RelayConfig,
+    in_flight::LeaseTimes,
+    report::{Attempted, DeadLetterEvent, Hook},
 };
 
 /// What everything that a relay starts stands on: its ports, its settings and its name.
@@ -66,7 +67,7 @@ impl Setup {
     }
 
     /// A settlement that buries, with its event if there is a queue for events. Burying an event has none, whichever relay does it.
-    pub(crate) fn told(&self, mut settlement: Settlement, attempted: Attempted) -> Settlement {
+    pub(crate) fn recorded(&self, mut settlement: Settlement, attempted: Attempted) -> Settlement {
         let event = DeadLetterEvent::of(&settlement, attempted);
         let Settlement { receipt, disposition } = &mut settlement;
         if let (Some(event), Some(queue), Disposition::Dead { emit, .. }) =
@@ -85,7 +86,7 @@ impl Setup {
     }
 
     /// Says that a message has become a dead letter, once that is durable.
-    pub(crate) fn tell(&self, event: &DeadLetterEvent) {
+    pub(crate) fn report(&self, event: &DeadLetterEvent) {
         let DeadLetterEvent { message, queue, attempts, class, .. } = event;
         tracing::warn!(%queue, message_id = %message, attempts, %class, "dead letter");
         let Some(hook) = &self.on_dead_letter else { return };

@@ -23,7 +23,7 @@ use crate::{broker_standing::BrokerStanding, pulse::Pulse};
 /// | it was not sent for another reason | goes back; no attempt is counted |
 ///
 /// So an outage of the broker or of one of its places costs no attempts, however long it is, and a message that alone is never
-/// confirmed at its place ends as a dead letter. If there is no other message meanwhile, the two cannot be told apart, and it is tried for ever.
+/// confirmed at its place ends as a dead letter. If there is no other message meanwhile, the two cannot be distinguished, and it is tried for ever.
 pub struct PublishHandler {
     broker: Arc<dyn Publish>,
     route: Route,

@@ -34,7 +34,7 @@ fn claimed(number: u128, region: Option<&str>) -> Claimed {
     Claimed { message, receipt, attempt: 1, last_error: None, place: RunPlace::Alone, waited: Duration::ZERO }
 }
 
-/// A broker that answers as it was told, and notes the numbers of what it was given.
+/// A broker that answers by a script, and notes the numbers of what it was given.
 #[derive(Default)]
 struct Broker {
     answers: Mutex<VecDeque<Vec<Published>>>,
@@ -46,12 +46,12 @@ impl Publish for Broker {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
         let numbers = publications.iter().map(|publication| publication.id.uuid().as_u128());
         self.calls.lock().unwrap().push(numbers.collect());
-        let told = self.answers.lock().unwrap().pop_front();
-        told.unwrap_or_else(|| vec![away(); publications.len()])
+        let answers = self.answers.lock().unwrap().pop_front();
+        answers.unwrap_or_else(|| vec![away(); publications.len()])
     }
 }
 
-/// Time that passes when somebody waits for it.
+/// Time that passes when a task waits for it.
 #[derive(Default)]
 struct HandTimer(Mutex<Duration>);
 
@@ -199,10 +199,10 @@ fn a_message_that_is_not_confirmed_while_another_place_is_served_goes_back_uncou
 fn a_place_that_is_absent_buries_nothing_and_keeps_the_order_of_its_keys() {
     let absent = || Published::unavailable("no stream takes the subject");
     let batch = [claimed(1, Some("eu")), without_key(claimed(2, Some("us"))), claimed(3, Some("eu"))];
-    let beside = played(&batch, vec![vec![absent(), Published::Confirmed, away()]]);
-    assert_eq!((beside.calls.len(), beside.took), (1, Duration::ZERO), "the batch occupies no worker");
-    assert_eq!(beside.verdicts[1], Verdict::ack());
-    for verdict in [&beside.verdicts[0], &beside.verdicts[2]] {
+    let mixed = played(&batch, vec![vec![absent(), Published::Confirmed, away()]]);
+    assert_eq!((mixed.calls.len(), mixed.took), (1, Duration::ZERO), "the batch occupies no worker");
+    assert_eq!(mixed.verdicts[1], Verdict::ack());
+    for verdict in [&mixed.verdicts[0], &mixed.verdicts[2]] {
         assert!(matches!(verdict, Verdict::Postpone { .. }), "{verdict:?}");
     }
     let short = vec![vec![absent(), absent(), away()], vec![Published::Confirmed; 3]];
@@ -273,7 +273,7 @@ fn a_broker_stays_away_that_confirms_nothing_for_as_long_as_a_batch_is_held() {
     assert!(!standing.is_away() && !standing.stays_away());
 }
 
-/// Time that passes when somebody waits for it; the first wait is long enough for something else.
+/// Time that passes when a task waits for it; the first wait is long enough for something else.
 #[derive(Default)]
 struct BusyTimer {
     timer: HandTimer,

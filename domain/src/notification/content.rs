@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::Channel;
 use crate::{Invalid, Reason};
 
-/// What a recipient reads: a title, a body, or both, and what a channel may show beside them.
+/// What a recipient reads: a title, a body, or both, and what a channel may show with them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {

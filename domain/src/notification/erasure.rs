@@ -34,7 +34,7 @@ impl NotificationRequest {
         Some(erased)
     }
 
-    /// In how many places of its recipients somebody was erased: the number only grows, so a request that was read has changed if it
+    /// In how many places of its recipients a recipient was erased: the number only grows, so a request that was read has changed if it
     /// is larger now.
     pub fn erased_places(&self) -> usize {
         self.recipients.iter().filter(|reference| is_erased(reference)).count()
@@ -45,7 +45,7 @@ impl NotificationRequest {
     /// Whether the recipient of this key was erased after the request was taken in, which forbids every delivery of it.
     ///
     /// `taken_in` is when the request was taken in, and `erased_at` when the recipient was erased last, as far as that is kept, both by one
-    /// clock: somebody who came back is written to again. A recipient for whom nothing is kept was erased if the request has a place for somebody erased and none from
+    /// clock: a person who came back is written to again. A recipient for whom nothing is kept was erased if the request has a place for an erased recipient and none from
     /// which the recipient could come.
     pub fn has_lost<T: Ord>(&self, key: &str, taken_in: T, erased_at: Option<T>) -> bool {
         match erased_at {
@@ -66,8 +66,8 @@ impl NotificationRequest {
     }
 }
 
-/// What is kept of an erased recipient, so that nothing is sent to it of which the record was lost: a hash of its key, in which nobody reads it.
-/// Somebody who knows the key can confirm it.
+/// What is kept of an erased recipient, so that nothing is sent to it of which the record was lost: a hash of its key, which does not show it.
+/// A reader who knows the key can confirm it.
 pub fn recipient_hash(key: &str) -> Fingerprint {
     Fingerprint::of(&[b"erased recipient", key.as_bytes()])
 }
@@ -205,11 +205,11 @@ mod tests {
             }
             let [gone_key, other_key] = [gone, other].map(|n| Recipient::user(&format!("u-{n}")).key);
             let lost = |request: &NotificationRequest, key: &str| request.has_lost(key, 1, None);
-            prop_assert!(!lost(&request, &gone_key), "nobody was erased");
+            prop_assert!(!lost(&request, &gone_key), "no recipient was erased");
             if let Some(left) = request.without(&gone_key) {
                 prop_assert_eq!(lost(&left, &gone_key), !has_segment);
                 let is_named = other != gone && users.contains(&other);
-                prop_assert!(!(is_named && lost(&left, &other_key)), "somebody else is written to");
+                prop_assert!(!(is_named && lost(&left, &other_key)), "another recipient is written to");
             }
         }
     }

@@ -21,7 +21,7 @@ pub struct FanOut {
     /// Where the next members are, if that is a segment.
     #[serde(default, rename = "after", skip_serializing_if = "SegmentPlace::is_start")]
     pub place: SegmentPlace,
-    /// How many members an older process had behind it, which counted them. The segment is begun anew then: its members before that
+    /// How many members an older process had behind it, which counted them. The segment is begun again then: its members before that
     /// have their records, so none gets a second message. It stays in the checkpoints of the segment, and so in the ids of the steps
     /// that follow, which differ from those of steps that were finished before.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -67,7 +67,7 @@ impl FanOut {
         Self { reference: self.reference + references, place: SegmentPlace::Start, offset: 0, ..self }
     }
 
-    /// Tells the place from every other one of the request; the same on every run.
+    /// Identifies the place within the request; the same on every run.
     pub(super) fn place_id(&self) -> String {
         let Self { reference, offset, .. } = self;
         let chain = match self.repair {

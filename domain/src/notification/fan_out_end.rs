@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn only_open_requests_move_and_failed_ones_only_if_they_are_taken_up() {
         use RequestStatus::{Cancelled, Dispatched, Failed, PartiallyFailed, Pending, Processing};
-        let failed = FanOutEnd::Failed(Reason::new("nobody"));
+        let failed = FanOutEnd::Failed(Reason::new("no recipient"));
         for (end, after) in [(FanOutEnd::More, Processing), (FanOutEnd::Done, Dispatched), (failed, Failed)] {
             for before in [Pending, Processing] {
                 assert_eq!(end.moves(before, false), Some(after));

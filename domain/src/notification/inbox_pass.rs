@@ -1,7 +1,7 @@
 use super::signed_text::TextKeys;
 use crate::Invalid;
 
-/// Lets somebody read one user's inbox for a while, such as the user's browser.
+/// Lets its holder, such as the user's browser, read one user's inbox for a while.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InboxPass {
     /// The user's id, as the directory has it.

@@ -9,7 +9,7 @@ use crate::Invalid;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Somebody waits for it, such as for a one-time code: it passes everything else and knows no quiet hours.
+    /// A person waits for it, such as for a one-time code: it passes everything else and knows no quiet hours.
     High,
     /// Everything that says nothing else.
     #[default]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Invalid;
 
-/// Whom a request names: exactly one of a user, a segment and somebody given by address.
+/// Whom a request names: exactly one of a user, a segment and a person given by address.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -24,14 +24,14 @@ pub enum RecipientReference {
         /// The group's name.
         segment: String,
     },
-    /// Somebody given by address.
+    /// A person given by address.
     Direct(DirectRecipient),
 }
 
 /// What the key of a recipient begins with that was given by address.
 pub(super) const DIRECT: &str = "direct:";
 
-/// Somebody given by address; at least one address.
+/// A person given by address; at least one address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DirectRecipient {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_names_one_of_the_three_and_nothing_beside_it() {
+    fn a_reference_names_one_of_the_three_and_nothing_else() {
         assert_eq!(read(r#"{"user":"u-1"}"#), Ok(RecipientReference::User { user: "u-1".into() }));
         assert_eq!(read(r#"{"segment":"vip"}"#), Ok(RecipientReference::Segment { segment: "vip".into() }));
         for two in [
@@ -198,8 +198,8 @@ mod tests {
             (r#"{"email":"ann@"}"#, "email"),
             (r#"{"email":"ann@example.com","phone":"ann@example.com"}"#, "phone"),
         ] {
-            let told = check(refused).unwrap_err();
-            assert!(told.contains(what), "{refused}: {told}");
+            let refusal = check(refused).unwrap_err();
+            assert!(refusal.contains(what), "{refused}: {refusal}");
         }
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{Channel, Content, Priority, RecipientReference, Sender, TemplateCall, consent::Category};
 use crate::{Due, Fingerprint, Headers, Invalid, Reason, Timestamp};
 
-/// A wish to tell somebody something, as an application hands it in; one line of a JSONL file.
+/// A wish to notify recipients, as an application hands it in; one line of a JSONL file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotificationRequest {
@@ -94,7 +94,7 @@ impl NotificationRequest {
         }
     }
 
-    /// Tells this request from another one under the same id.
+    /// Distinguishes this request from another one under the same id.
     ///
     /// It is taken over the request's canonical form: its fields in one order, absent ones left out, its channels sorted. The
     /// trace context is left out, because a caller that asks again does so in another span. The order of recipients counts.

@@ -7,8 +7,8 @@ use super::{
 };
 
 impl NotificationMessage {
-    /// The message as it leaves for others: somebody given by several addresses is named by the one that it goes to, such as
-    /// `email:ann@example.com`, so that nobody is shown the others.
+    /// The message as it leaves for others: a person given by several addresses is named by the one that it goes to, such as
+    /// `email:ann@example.com`, so that the others are not shown.
     pub fn shown(&self) -> Cow<'_, Self> {
         match self.recipient.starts_with(DIRECT) {
             true => {

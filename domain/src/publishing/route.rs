@@ -15,7 +15,7 @@ pub struct Route {
 pub enum EventMode {
     /// The payload as it is, and no CloudEvent.
     Plain,
-    /// A CloudEvent in binary mode: the payload as it is, and its attributes beside it.
+    /// A CloudEvent in binary mode: the payload as it is, and its attributes next to it.
     Binary(EventDescription),
     /// A CloudEvent in structured mode: one JSON that holds attributes and payload.
     Structured(EventDescription),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_its_attributes_beside_it_or_in_it() {
+    fn an_event_has_its_attributes_next_to_it_or_in_it() {
         let binary = route("orders", EventMode::Binary).publication(&message()).unwrap();
         assert_eq!(binary.body, message().payload);
         assert!(binary.attributes.contains(&("source".into(), "/orders".into())));

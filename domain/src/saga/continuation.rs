@@ -27,7 +27,7 @@ pub enum SagaContinued {
 /// What is to be done about such a wish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SagaContinuation {
-    /// Enqueue the message with this number. If its id is known by then, it is due because somebody else has done the same, or it is used.
+    /// Enqueue the message with this number. If its id is known by then, it is due because another run has done the same, or it is used.
     Enqueue(SagaNudge),
     /// Nothing, for this reason.
     Nothing(SagaContinued),
@@ -157,7 +157,7 @@ mod tests {
 
     /// Guard: nothing is enqueued for a saga while a relay has a message of it | no `Leased`
     #[test]
-    fn nothing_is_enqueued_beside_a_run_a_dead_letter_or_an_end() {
+    fn nothing_is_enqueued_with_a_run_a_dead_letter_or_an_end() {
         let nothing = SagaContinuation::Nothing;
         let check = SagaOrderKind::Check.message_id(SCOPE, saga());
         let leased = || Some(MessageState::Leased { ends_in: WAIT, holder: None });

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Invalid, Reason, step::StepResult};
 
-/// What a saga's row keeps beside its state: the steps that it was begun with, and why it was called off.
+/// What a saga's row keeps with its state: the steps that it was begun with, and why it was called off.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SagaDetails {
     steps: Vec<Box<str>>,

@@ -61,7 +61,7 @@ struct World {
     broken: bool,
 }
 
-/// Somebody in the middle of a saga, with what has been seen of it.
+/// A runner in the middle of a saga, with what has been seen of it.
 struct Runner {
     saga: usize,
     entry: SagaEntry,
@@ -195,7 +195,7 @@ enum Act {
     /// One of the runners makes so many transactions.
     Run(usize, usize),
     Crash(usize),
-    /// Somebody pays in.
+    /// A customer pays in.
     TopUp(usize, i64),
 }
 

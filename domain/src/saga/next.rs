@@ -1,6 +1,6 @@
 use super::{SagaFault, SagaPlan, SagaState, SagaStepState};
 
-/// Why somebody looks at a saga.
+/// Why a runner looks at a saga.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SagaEntry {
     /// To run it for the first time.
@@ -21,7 +21,7 @@ pub enum Unbegun {
     CallOff,
 }
 
-/// What somebody knows of a saga's rows; it may be out of date, and what is written on the strength of it must show that
+/// What a runner knows of a saga's rows; it may be out of date, and what is written on the strength of it must show that
 /// it is not.
 #[derive(Clone, Copy, Debug)]
 pub struct SagaView<'a> {
@@ -46,7 +46,7 @@ pub enum SagaNext {
     Over,
     /// Nothing: the saga was to be called off, and it is too late for that.
     TooLate,
-    /// Nothing, and somebody has to look.
+    /// Nothing, and an operator has to look.
     Broken(SagaFault),
 }
 

@@ -30,7 +30,7 @@ impl StepKey {
     }
 
     /// The key of another step of the same run; refused if its name is too long.
-    pub fn beside(&self, step: &str) -> Result<Self, Invalid> {
+    pub fn sibling(&self, step: &str) -> Result<Self, Invalid> {
         Self::new(&self.scope, &self.run, step)
     }
 
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(StepKey::new("tcc:stock", "", ""), Err(Invalid::Empty { what: "step run" }));
         assert_eq!(StepKey::new("event:7", "m", "").unwrap().to_string(), "event:7/m");
         assert_eq!(
-            StepKey::new("transfer", "7", "debit").unwrap().beside("credit").unwrap().to_string(),
+            StepKey::new("transfer", "7", "debit").unwrap().sibling("credit").unwrap().to_string(),
             "transfer/7/credit"
         );
         let long = |n: usize| "x".repeat(n);

@@ -13,7 +13,7 @@ use crate::{
 /// | a branch of one | `tcc` | the transaction's id | the branch |
 /// | a timer event | `timer:SCHEME` | the occurrence | none for the event itself, `decision:NAME`, or `hook` |
 ///
-/// Messages that an inbox has taken are runs as well; they end with the transaction that begins them, so nobody looks for open ones.
+/// Messages that an inbox has taken are runs as well; they end with the transaction that begins them, so open ones are not looked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RunKind {
     /// A saga.
@@ -31,7 +31,7 @@ pub enum RunKind {
 pub struct StepStanding {
     /// The state's name; `unknown` for a number that this version does not know.
     pub state: &'static str,
-    /// Whether something is still to happen to it. An unknown state is open, because nobody can say that it has ended.
+    /// Whether something is still to happen to it. An unknown state is open, because it is not known to have ended.
     pub is_open: bool,
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a branch stands; a branch that nobody has spoken of has no state.
+/// Where a branch stands; a branch without a call has no state.
 ///
 /// The last three are final: nothing leads out of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,7 +32,7 @@ pub enum Operation {
 /// What an operation does to a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BranchMove {
-    /// Nobody had spoken of the branch; it begins in this state.
+    /// No call of the branch had come; it begins in this state.
     Insert(BranchState),
     /// It moves on to this state.
     Move(BranchState),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Tick;
 use crate::{QueueName, Timestamp};
 
-/// The record of an event beside its status.
+/// The record of an event, without its status.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EventRecord {
     /// When it was begun, by the store's clock; its deadline is counted from here.

@@ -27,7 +27,7 @@ impl Tick {
     /// What the dedup keys of all ticks begin with; part of the stored format.
     pub const KEYS: &str = "timer/";
 
-    /// What tells the event apart from all others of its scheme, as it is stored: the occurrence.
+    /// What identifies the event within its scheme, as it is stored: the occurrence.
     pub fn unique_code(&self) -> String {
         self.occurrence.to_string()
     }

@@ -33,13 +33,13 @@ pub struct HandTimer(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     now: Duration,
-    /// How many sleeps have begun; tells sleeps with the same end apart.
+    /// How many sleeps have begun; orders sleeps with the same end.
     begun: u64,
     /// The sleeps under way, by their ends.
     sleepers: BTreeMap<(Duration, u64), Waker>,
     /// The tasks that wait for a sleep to begin.
     watchers: Vec<Waker>,
-    beside: Vec<Sleep<'static>>,
+    spawned: Vec<Sleep<'static>>,
 }
 
 impl HandTimer {
@@ -85,9 +85,9 @@ impl HandTimer {
         .await;
     }
 
-    /// Takes the work that was handed to [`run_beside`](Timer::run_beside); the timer runs none of it.
-    pub fn take_beside(&self) -> Vec<Sleep<'static>> {
-        mem::take(&mut self.state().beside)
+    /// Takes the work that was handed to [`spawn`](Timer::spawn); the timer runs none of it.
+    pub fn take_spawned(&self) -> Vec<Sleep<'static>> {
+        mem::take(&mut self.state().spawned)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,8 +123,8 @@ impl Timer for HandTimer {
         })
     }
 
-    fn run_beside(&self, work: Sleep<'static>) {
-        self.state().beside.push(work);
+    fn spawn(&self, work: Sleep<'static>) {
+        self.state().spawned.push(work);
     }
 }
 

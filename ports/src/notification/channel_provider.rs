@@ -122,7 +122,7 @@ impl DeliveryError {
         Self::Transient { reason: reason.into(), retry_after: None, acceptance: Acceptance::Unknown }
     }
 
-    /// It cannot be reached, or lets nobody in.
+    /// It cannot be reached, or refuses our login.
     pub fn down(reason: impl Into<String>) -> Self {
         Self::ProviderDown { reason: reason.into(), retry_after: None }
     }

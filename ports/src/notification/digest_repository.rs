@@ -13,7 +13,7 @@ pub trait DigestRepository: Send + Sync {
     ///
     /// Implementors owe: no item joins a digest that was closed once, so each call answers the same items, in the order in which they came,
     /// with where their records stand by then; an item that comes later opens another digest; a call waits for a step of a fan-out that
-    /// has added an item and has not ended; calls with the same digests in different orders, and calls beside steps that add items,
+    /// has added an item and has not ended; calls with the same digests in different orders, and calls at the same time as steps that add items,
     /// do not lock each other out.
     async fn close(&self, digests: &[DigestPlace]) -> Result<Vec<Vec<KeptItem>>, StoreError>;
 }

@@ -8,7 +8,7 @@ pub trait EraseRecipient: Send + Sync {
     /// Removes addresses and content of the recipient of this key, such as `user:u-1`, and keeps the counts.
     ///
     /// Implementors owe: requests that name the recipient are left as
-    /// [`NotificationRequest::without`](claimstream_domain::notification::NotificationRequest::without) says, and are still told from
+    /// [`NotificationRequest::without`](claimstream_domain::notification::NotificationRequest::without) says, and are still distinguished from
     /// others by the fingerprint that they had; records of the recipient are left as
     /// [`NotificationRecord::erased`](claimstream_domain::notification::NotificationRecord::erased) says, and pending ones are
     /// cancelled; the payloads of their messages, queued, finished or dead, are left as

@@ -36,7 +36,7 @@ pub struct ConsentsRead {
     pub preferences: Vec<Preferences>,
     /// Why each address must not be written to, in order; `None` for one that may be.
     pub suppressed: Vec<Option<Suppression>>,
-    /// How long ago 1970-01-01 00:00 UTC was when this was so, by the store's clock: quiet hours are hours of a day, and only this tells
+    /// How long ago 1970-01-01 00:00 UTC was when this was so, by the store's clock: quiet hours are hours of a day, and only this says
     /// which one it is.
     pub since_1970: Duration,
 }

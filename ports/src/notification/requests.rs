@@ -35,7 +35,7 @@ pub trait SubmitRequests<Tx: Sync + ?Sized>: Send + Sync {
 #[error("a transaction that has not ended may take in one of these requests, hand them in again later: {0}")]
 pub struct BeingTakenIn(pub String);
 
-/// The request that is kept under the same id cannot be read by this version, so nobody knows whether it is the same.
+/// The request that is kept under the same id cannot be read by this version, so it is unknown whether it is the same.
 #[derive(Debug, thiserror::Error)]
 #[error("what is kept under the id of one of these requests cannot be read by this version: {0}")]
 pub struct UnreadableRequest(pub String);
@@ -94,7 +94,7 @@ pub struct FanOutStep {
     pub takes_up: bool,
     /// The [`erased_places`](NotificationRequest::erased_places) of the request when it was read.
     pub erased_places: usize,
-    /// Which part of the request can never be carried out, such as a segment that nobody knows.
+    /// Which part of the request can never be carried out, such as an unknown segment.
     pub flaw: Option<Reason>,
     /// Its records, each with an id of its own.
     pub records: Vec<NotificationRecord>,
@@ -146,7 +146,7 @@ pub trait MessageRepository: Send + Sync {
     async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError>;
 
     /// How long ago 1970-01-01 00:00 UTC is by the store's clock: requests name the moment at which they expire, and only this
-    /// tells whether it has passed.
+    /// says whether it has passed.
     async fn since_1970(&self) -> Result<Duration, StoreError>;
 
     /// Notes what became of messages; each moves as [`DeliveryStatus::after`] says.
@@ -157,7 +157,7 @@ pub trait MessageRepository: Send + Sync {
     ///
     /// Implementors owe: a record that is there stays as it is, and so does a request that has come to an end; of a request that is unknown,
     /// failed or cancelled, no record is kept. A recipient that was [erased](super::EraseRecipient) after the request was taken in, or at any time if the request is
-    /// unknown, has a record of somebody erased whose message is cancelled, and its payload is left as an erasure leaves it; that holds for an erasure at the same time, which finds the
+    /// unknown, has a record of an erased recipient whose message is cancelled, and its payload is left as an erasure leaves it; that holds for an erasure at the same time, which finds the
     /// record or is found. The answer says where each record stands then, in order: `Cancelled` if its request was cancelled or its recipient erased, and `None` if none is kept
     /// for another reason.
     async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError>;

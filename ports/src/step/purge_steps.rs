@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::StoreError;
 
-/// Forgets steps that nobody can come for any more.
+/// Forgets steps that no message can come for any more.
 ///
 /// Implementors owe: the steps of a run go together, once the last change of the run is older than the retention, but one
 /// that is changed while they go stays; and

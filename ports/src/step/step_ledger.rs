@@ -35,12 +35,12 @@ pub trait StepLedger<Tx: Sync + ?Sized>: Send + Sync {
 
     /// Keeps others from changing a step until the transaction ends.
     ///
-    /// Implementors owe: under [`LockWait::NoWait`] an answer at once, with [`Locked::Busy`] whenever somebody else has it,
+    /// Implementors owe: under [`LockWait::NoWait`] an answer at once, with [`Locked::Busy`] whenever another transaction has it,
     /// and never `Absent` instead.
     async fn lock(&self, tx: &Tx, key: &StepKey, wait: LockWait) -> Result<Locked, StoreError>;
 }
 
-/// What to do about a step that somebody else has locked.
+/// What to do about a step that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockWait {
     /// Wait until the other transaction ends.
@@ -56,6 +56,6 @@ pub enum Locked {
     Held(Step),
     /// There is no such step; nothing is locked.
     Absent,
-    /// Somebody else has it. The transaction is best rolled back.
+    /// Another transaction has it. The transaction is best rolled back.
     Busy,
 }

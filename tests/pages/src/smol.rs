@@ -32,7 +32,7 @@ impl Timer for SmolTimer {
         })
     }
 
-    fn run_beside(&self, work: Sleep<'static>) {
+    fn spawn(&self, work: Sleep<'static>) {
         ::smol::spawn(work).detach();
     }
 }

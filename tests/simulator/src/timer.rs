@@ -108,7 +108,7 @@ impl Timer for ProcessTimer {
         self.sim.timer().sleep(duration.max(self.least))
     }
 
-    fn run_beside(&self, work: Sleep<'static>) {
+    fn spawn(&self, work: Sleep<'static>) {
         self.sim.spawn(self.process, work);
     }
 }

@@ -2,14 +2,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{imports::Imports, tree::Tree};
 
-/// The picture of the sea-orm adapter in ARCHITECTURE.md shows which folder imports which: an import leads to a folder that
-/// the arrows lead to, every arrow stands for an import, and no arrows lead back.
+/// The pictures of ARCHITECTURE.md show which folder of a crate imports which: an import leads to a folder that the arrows lead to, every arrow
+/// stands for an import, and no arrows lead back.
 pub(super) fn stand_as_drawn(tree: &Tree) -> Vec<String> {
-    let src = "adapters/sea-orm/src";
-    let imports = Imports::of_crate(src, &tree.files(src, ".rs", 100));
-    let arrows = arrows(&tree.file("ARCHITECTURE.md").text);
-    assert!(arrows.len() >= 10, "the picture has {} arrows", arrows.len());
-    complaints(&arrows, &between_folders(&imports))
+    let page = &tree.file("ARCHITECTURE.md").text;
+    let rooms = [
+        ("app/outbox/src", "## Inside the outbox"),
+        ("adapters/sea-orm/src", "## Inside the sea-orm adapter"),
+    ];
+    let of = |(src, heading): (&str, &str)| {
+        let imports = Imports::of_crate(src, &tree.files(src, ".rs", 50));
+        let arrows = arrows(page, heading);
+        assert!(arrows.len() >= 10, "{heading}: the picture has {} arrows", arrows.len());
+        complaints(&arrows, &between_folders(&imports))
+    };
+    rooms.into_iter().flat_map(of).collect()
 }
 
 /// Names of two folders, of which the first imports the second.
@@ -53,9 +60,9 @@ fn between_folders(imports: &Imports) -> BTreeMap<Edge, String> {
 }
 
 /// The arrows of the page's picture: `a & b[label] --> c & d`, and `a --> b --> c`.
-fn arrows(page: &str) -> BTreeSet<Edge> {
-    let section = page.split("## Inside the sea-orm adapter").nth(1).expect("a section on the adapter");
-    let picture = section.split("```").nth(1).expect("a picture of the adapter");
+fn arrows(page: &str, heading: &str) -> BTreeSet<Edge> {
+    let section = page.split(heading).nth(1).expect("a section on the crate");
+    let picture = section.split("```").nth(1).expect("a picture of the crate");
     let mut arrows = BTreeSet::new();
     for line in picture.lines() {
         let groups: Vec<Vec<&str>> =
@@ -82,10 +89,9 @@ mod tests {
 
     #[test]
     fn reads_the_arrows_of_the_picture() {
-        let page =
-            "## Inside the sea-orm adapter\n```mermaid\nflowchart TD\n a[the top] --> b & c --> d\n```\n";
+        let page = "## Inside\n```mermaid\nflowchart TD\n a[the top] --> b & c --> d\n```\n";
         let expected = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")].map(|(from, to)| edge(from, to));
-        assert_eq!(arrows(page), BTreeSet::from(expected));
+        assert_eq!(arrows(page, "## Inside"), BTreeSet::from(expected));
     }
 
     #[test]

@@ -10,7 +10,12 @@ pub(super) fn nothing_is_spawned(tree: &Tree) -> Vec<String> {
     let folders = ["domain/src", "ports/src", "app/outbox/src", "app/steps/src", "app/notifications/src"];
     folders
         .iter()
-        .flat_map(|folder| forbidden(&tree.files(folder, ".rs", 10), &["spawn", "thread::"]))
+        .flat_map(|folder| {
+            forbidden(
+                &tree.files(folder, ".rs", 10),
+                &["tokio::spawn", "task::spawn", "spawn_blocking", "spawn_local", "thread::"],
+            )
+        })
         .collect()
 }
 

@@ -15,7 +15,7 @@ pub(super) type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, Stor
 /// What is asked once for all messages of a batch, before any is delivered.
 impl MessageHandler {
     /// Where the messages of a batch stand, by one call for all of them. Which providers may have one is always read with it: no number
-    /// of an attempt tells whether there was one before, because an attempt is not counted if its process has lost its claim, and a
+    /// of an attempt says whether there was one before, because an attempt is not counted if its process has lost its claim, and a
     /// revival counts from one.
     ///
     /// While the store is away the messages are given back: one of them might go to a second provider.

@@ -55,7 +55,7 @@ pub(super) struct Admitted<'a> {
 
 impl Guard {
     /// How long a message waits for room before it is put off, so that it does not hold up others.
-    pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+    pub(super) const SLOT_TIMEOUT: Duration = Duration::from_millis(500);
 
     pub(super) fn new(
         name: ProviderName,
@@ -99,13 +99,13 @@ impl Guard {
         if let Some(left) = self.open_for() {
             return Entry::Open(left);
         }
-        let deadline = self.timer.now() + Self::PATIENCE;
+        let deadline = self.timer.now() + Self::SLOT_TIMEOUT;
         let slot = match &self.slots {
             None => None,
             Some(slots) => {
-                match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::PATIENCE)).await {
+                match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::SLOT_TIMEOUT)).await {
                     Either::Left((slot, _)) => Some(slot),
-                    Either::Right(_) => return Entry::NoRoom(Self::PATIENCE, self.full()),
+                    Either::Right(_) => return Entry::NoRoom(Self::SLOT_TIMEOUT, self.full()),
                 }
             }
         };

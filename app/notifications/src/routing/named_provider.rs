@@ -116,7 +116,7 @@ impl NamedProvider {
         let has_files = !message.content.attachments.is_empty();
         if has_files && let Some(guard) = self.guard.as_ref().filter(|guard| guard.is_full()) {
             // There would be no place once they are here, and it would fetch its files again when it comes back.
-            return Asked::NoRoom(Guard::PATIENCE, guard.full());
+            return Asked::NoRoom(Guard::SLOT_TIMEOUT, guard.full());
         }
         let began = self.now();
         match self.prepare(message).await {

@@ -37,7 +37,7 @@ use crate::tests::finish;
 mod not_ready;
 mod preparing;
 
-/// A clock that stands until it is moved. A sleep that nobody may see out moves it to its end.
+/// A clock that stands until it is moved. A sleep that must not last moves it to its end.
 #[derive(Clone, Default)]
 struct Clock(Arc<AtomicU64>);
 

@@ -76,7 +76,7 @@ impl CompiledTemplate {
         &self.version
     }
 
-    /// Says why a request can never be carried out with this template, if so: before anybody is known who would read it.
+    /// Says why a request can never be carried out with this template, if so: before its readers are known.
     pub fn fault(&self, request: &NotificationRequest, call: &TemplateCall) -> Option<TemplateFault> {
         let texts = || request.channels.iter().filter_map(|channel| self.texts.get(channel));
         if texts().next().is_none() {

@@ -72,7 +72,7 @@ fn wants(change: &str) -> Preferences {
     change.apply(Preferences::default()).expect("few changes")
 }
 
-/// Quiet from 22:00 to 08:00 UTC; nobody can opt out of `security`.
+/// Quiet from 22:00 to 08:00 UTC; recipients cannot opt out of `security`.
 fn rules() -> ConsentRules {
     let required = CategoryRules { required: true, ..CategoryRules::default() };
     ConsentRules {

@@ -240,7 +240,7 @@ fn a_failure_that_cannot_be_noted_leaves_the_message_to_the_spare_attempt() {
 
 #[test]
 fn the_spare_attempt_tells_what_the_last_one_said() {
-    let why = "the last attempt never ended or could not be noted; heard last: HTTP 503";
+    let why = "the last attempt never ended or could not be noted; last answer: HTTP 503";
     let handler =
         MessageHandler::new(Arc::new(noting(pending(), failed_for(why))), idle(), MessageConfig::default());
     let mut claimed = claimed_message(&notification(), 12);

@@ -196,7 +196,7 @@ pub(crate) fn run(
 }
 
 /// Runs a pipeline of a handler that works on the messages of a batch beside each other.
-pub(crate) fn run_beside(
+pub(crate) fn spawn(
     play: &Play,
     config: RelayConfig,
     act: impl Fn(u128, bool) -> Act + Send + Sync + 'static,

@@ -12,7 +12,7 @@ use futures::future::pending;
 use proptest::prelude::*;
 
 use crate::{
-    batch_actor::{Act, Actor, acks, calls, run, run_batches, run_beside, start_batches},
+    batch_actor::{Act, Actor, acks, calls, run, run_batches, spawn, start_batches},
     play::{Answer, Bench, Play, id, of, returned},
 };
 
@@ -33,7 +33,7 @@ fn reasons(play: &Play) -> BTreeMap<MessageId, String> {
 
 const BRIEFLY: Duration = Duration::from_millis(50);
 
-/// Guard: attempts that end in one turn are settled together | src/run.rs `poll_settlements`: one at a time
+/// Guard: attempts that end in one turn are settled together | src/pipelines/run.rs `poll_settlements`: one at a time
 #[test]
 fn the_verdicts_of_a_batch_are_one_settlement() {
     let play = Play::new([Answer::Messages(vec![1; 70])]);
@@ -43,7 +43,7 @@ fn the_verdicts_of_a_batch_are_one_settlement() {
     assert_eq!(play.batches(), [70]);
 }
 
-/// Guard: a message without a verdict is handed out alone | src/batch_attempts.rs `call_ended`: every call
+/// Guard: a message without a verdict is handed out alone | src/pipelines/batch_attempts.rs `call_ended`: every call
 /// counts as alone
 #[test]
 fn a_message_that_panics_in_a_batch_costs_the_others_no_attempt() {
@@ -82,7 +82,7 @@ fn a_verdict_is_settled_when_it_is_given_and_not_when_the_handler_ends() {
     assert_eq!(play.stage().leased.keys().copied().collect::<Vec<_>>(), [id(3)]);
 }
 
-/// Guard: batches have a time limit | src/batch_attempts.rs `poll_over_time`: does nothing
+/// Guard: batches have a time limit | src/pipelines/batch_attempts.rs `poll_over_time`: does nothing
 #[test]
 fn a_batch_that_takes_too_long_is_dropped_and_what_has_no_verdict_comes_alone() {
     let play = Play::new([Answer::Messages(vec![1; 4])]);
@@ -123,7 +123,7 @@ fn a_message_that_is_lost_gets_no_verdict_and_the_others_do() {
     assert_eq!(returned(&play.settled()), [id(2)], "more time was asked for, so it is no failed attempt");
 }
 
-/// Guard: a verdict names a message of its own call | src/verdict_box.rs `give`: no look at the index
+/// Guard: a verdict names a message of its own call | src/pipelines/verdict_box.rs `give`: no look at the index
 #[test]
 fn verdicts_on_nothing_of_a_message_that_is_alone_change_no_other() {
     let play = Play::new([Answer::Messages(vec![1; 3])]);
@@ -133,7 +133,7 @@ fn verdicts_on_nothing_of_a_message_that_is_alone_change_no_other() {
     assert_eq!(calls(&seen), [vec![1, 2, 3], vec![1], vec![2], vec![3]]);
 }
 
-/// Guard: a batch handler is dropped when all its messages are lost | src/batch_attempts.rs `stop`: no
+/// Guard: a batch handler is dropped when all its messages are lost | src/pipelines/batch_attempts.rs `stop`: no
 /// `running.stop()`
 #[test]
 fn a_handler_is_dropped_when_all_that_it_is_at_is_lost() {
@@ -200,13 +200,13 @@ fn at_shutdown_a_batch_has_its_drain_time_and_then_its_attempts_have_failed() {
     assert_eq!(reasons(&play), BTreeMap::from([(id(3), "stopped at shutdown".to_owned())]));
 }
 
-/// Guard: a verdict that a handler returns while it is dropped counts | src/batch_attempts.rs `stop_all`:
+/// Guard: a verdict that a handler returns while it is dropped counts | src/pipelines/batch_attempts.rs `stop_all`:
 /// takes no verdicts
 #[test]
 fn a_verdict_that_a_handler_gives_as_it_is_dropped_counts() {
     let act = |n, _| if n == 1 { Act::AckDropped } else { Act::Hang };
     let play = || Play::new([Answer::Messages(vec![1; 2])]);
-    let beside = |play: &Play, config, time| run_beside(play, config, act, as_it_is, time).0;
+    let beside = |play: &Play, config, time| spawn(play, config, act, as_it_is, time).0;
     let config = RelayConfig { handle_timeout: Duration::from_secs(5), ..RelayConfig::default() };
     let over_time = play();
     let report = beside(&over_time, config, Duration::from_secs(6));

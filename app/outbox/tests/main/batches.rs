@@ -99,7 +99,7 @@ fn each_message_gets_its_own_verdict() {
     assert_eq!(returned(&settled), [id(4)]);
 }
 
-/// Guard: a batch takes one verdict for each message | src/batch.rs `settle`: no look at the count
+/// Guard: a batch takes one verdict for each message | src/stream/batch.rs `settle`: no look at the count
 #[test]
 fn a_wrong_count_of_verdicts_settles_nothing_and_gives_the_batch_back() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 1])]), Bench::default());
@@ -147,7 +147,7 @@ fn what_waits_for_company_is_handed_out_at_its_age_or_when_it_is_enough() {
     assert_eq!((third.len(), play.timer.now() - before), (4, Duration::from_millis(400)));
 }
 
-/// Guard: messages that were delivered before are in no batch with new ones | src/buffer.rs `take_together`:
+/// Guard: messages that were delivered before are in no batch with new ones | src/stream/buffer.rs `take_together`:
 /// all fit
 #[test]
 fn messages_that_come_again_are_in_no_batch_with_new_ones() {
@@ -167,7 +167,7 @@ fn a_suspect_comes_alone() {
     assert_eq!(numbers(&batch), [2]);
 }
 
-/// Guard: a suspect that comes first is a batch of its own | src/buffer.rs `take_together`: `most` for all
+/// Guard: a suspect that comes first is a batch of its own | src/stream/buffer.rs `take_together`: `most` for all
 #[test]
 fn a_suspect_that_comes_first_comes_alone() {
     let (play, mut bench) = (Play::new([Answer::CutOff(vec![12, 2, 3])]), Bench::default());
@@ -177,7 +177,7 @@ fn a_suspect_that_comes_first_comes_alone() {
     assert_eq!(numbers(&batch), [2, 3]);
 }
 
-/// Guard: a linger that is over is not polled again | src/gathering.rs `is_due`: no `Over`
+/// Guard: a linger that is over is not polled again | src/stream/linger.rs `is_due`: no `Over`
 #[test]
 fn a_suspect_that_has_waited_for_company_still_waits_until_the_others_have_gone_back() {
     let play = Play::new([Answer::CutOff(vec![12, 12])]);

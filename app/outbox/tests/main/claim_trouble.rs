@@ -13,7 +13,7 @@ use crate::{
     slow_store::SlowStore,
 };
 
-/// Guard: a claim without an answer counts from when it was sent | src/pipeline_monitor.rs `after`: `began` is now
+/// Guard: a claim without an answer counts from when it was sent | src/report/pipeline_monitor.rs `after`: `began` is now
 #[test]
 fn a_claim_without_an_answer_counts_from_when_it_was_sent() {
     let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
@@ -35,7 +35,7 @@ fn a_claim_without_an_answer_counts_from_when_it_was_sent() {
     assert!(since >= Duration::from_secs(10), "{since:?}");
 }
 
-/// Guard: claims that fail again and again are logged at growing distances | src/claimer.rs `new`: limits of a thousand
+/// Guard: claims that fail again and again are logged at growing distances | src/stream/claimer.rs `new`: limits of a thousand
 #[test]
 fn failing_claims_are_logged_at_growing_distances_with_the_count() {
     for kind in [StoreErrorKind::Unavailable, StoreErrorKind::Misconfigured] {

@@ -91,7 +91,7 @@ fn what_is_not_dead_is_not_told() {
     assert_eq!(run(&play, RelayConfig::default()), []);
 }
 
-/// Guard: a dead letter's event is emitted | src/setup.rs `told`: nothing is emitted
+/// Guard: a dead letter's event is emitted | src/setup.rs `recorded`: nothing is emitted
 #[test]
 fn an_event_goes_into_its_queue_with_the_burial() {
     let play = Play::new([Answer::Messages(vec![1, 2])]);
@@ -120,7 +120,7 @@ fn a_burial_that_is_repeated_has_the_same_event() {
     assert_eq!(settled[0], settled[1]);
 }
 
-/// Guard: an event that dies has no event of its own | src/setup.rs `told`: no look at the queue
+/// Guard: an event that dies has no event of its own | src/setup.rs `recorded`: no look at the queue
 #[test]
 fn a_dead_event_has_no_event_of_its_own() {
     let play = Play::new([Answer::Messages(vec![1])]);

@@ -79,7 +79,7 @@ fn instances_wait_differently() {
     assert_ne!(at(), at());
 }
 
-/// Guard: many wakeups that find nothing are delayed | src/wakeup_listener.rs `wait`: never
+/// Guard: many wakeups that find nothing are delayed | src/wakeup/listener.rs `wait`: never
 #[test]
 fn a_wakeup_cuts_the_wait_but_not_right_after_several_in_vain() {
     let (play, wakeup) = (Play::default(), Arc::new(LocalWakeup::new()));
@@ -113,7 +113,7 @@ fn a_wakeup_cuts_the_wait_but_not_right_after_several_in_vain() {
 }
 
 /// What a wakeup was rung for may have been committed after the claim under way has looked.
-/// Guard: a wakeup that found nothing does not delay the next | src/wakeup_listener.rs `wait`: delayed after
+/// Guard: a wakeup that found nothing does not delay the next | src/wakeup/listener.rs `wait`: delayed after
 /// the first
 #[test]
 fn a_wakeup_during_a_claim_that_a_wakeup_led_to_is_followed_by_a_claim_at_once() {
@@ -141,7 +141,7 @@ fn a_wakeup_during_a_claim_that_a_wakeup_led_to_is_followed_by_a_claim_at_once()
 }
 
 /// The claim looks after the wakeup was rung, so it finds what the wakeup was rung for.
-/// Guard: wakeups are noticed from before the claim on | src/wakeup_listener.rs `listen`: the wait is not
+/// Guard: wakeups are noticed from before the claim on | src/wakeup/listener.rs `listen`: the wait is not
 /// polled
 #[test]
 fn a_wakeup_before_a_claim_is_answered_by_that_claim() {

@@ -156,7 +156,7 @@ fn a_handler_that_waits_to_be_settled_takes_no_slot() {
     assert_eq!(play.batches(), [3], "the last one hurries them");
 }
 
-/// Guard: no error of the store ends a pipeline | src/attempts.rs `poll_start`: an error drains
+/// Guard: no error of the store ends a pipeline | src/pipelines/attempts.rs `poll_start`: an error drains
 #[test]
 fn no_error_of_the_store_ends_it_and_the_waits_between_claims_grow() {
     use StoreErrorKind::*;
@@ -175,7 +175,7 @@ fn no_error_of_the_store_ends_it_and_the_waits_between_claims_grow() {
     }
 }
 
-/// Guard: a monitor shows failed claims | src/claimer.rs `judge`: `failed` is not recorded
+/// Guard: a monitor shows failed claims | src/stream/claimer.rs `judge`: `failed` is not recorded
 #[test]
 fn a_monitor_shows_how_a_pipeline_stands() {
     let failure = Answer::Fails(StoreErrorKind::Unsupported);
@@ -228,7 +228,7 @@ fn a_pipeline_that_is_dropped_has_ended() {
     assert!(matches!(monitor.state(), PipelineState::Ended));
 }
 
-/// Guard: settlements are repeated after an error that is not about their message | src/settlement_writer.rs
+/// Guard: settlements are repeated after an error that is not about their message | src/settle/settlement_writer.rs
 /// `write_together`: gives up unless retryable
 #[test]
 fn a_settlement_is_repeated_after_an_error_that_is_not_about_its_message() {

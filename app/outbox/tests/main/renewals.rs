@@ -258,9 +258,9 @@ fn a_renewal_without_an_answer_is_given_up_while_there_is_time_for_another() {
     assert_eq!(store.accept()[0].receipt.locator, Locator(78), "the answer that came too late is not heard");
 }
 
-/// Guard: a lost claim goes back with the receipt of the renewal under way | app/outbox/src/claim_handle.rs `lose`: no
+/// Guard: a lost claim goes back with the receipt of the renewal under way | app/outbox/src/settle/claim_handle.rs `lose`: no
 /// `renewal_ended`
-/// Guard: a late renewal ends no excuse | app/outbox/src/open_claims/renewing.rs `conclude_renewal`: `asked` becomes false
+/// Guard: a late renewal ends no excuse | app/outbox/src/in_flight/open_claims/renewing.rs `conclude_renewal`: `asked` becomes false
 #[test]
 fn a_claim_that_expires_during_its_renewal_goes_back_with_the_new_receipt() {
     let Held { store, timer, mut bench, end: _end } = held(Duration::from_secs(30));
@@ -274,7 +274,7 @@ fn a_claim_that_expires_during_its_renewal_goes_back_with_the_new_receipt() {
     assert_eq!((returned(&settled), settled[0].receipt.locator), (vec![id(1)], Locator(78)));
 }
 
-/// Guard: a release after the deadline waits for the renewal as well | app/outbox/src/open_claims/settling.rs `turn`: a lost
+/// Guard: a release after the deadline waits for the renewal as well | app/outbox/src/in_flight/open_claims/settling.rs `turn`: a lost
 /// claim comes first
 #[test]
 fn a_release_after_the_deadline_shows_the_receipt_from_the_renewal_under_way() {

@@ -66,7 +66,7 @@ fn what_is_kept_back_goes_back_before_its_lease_ends() {
     let mut claims = play.relay(RelayConfig::default()).claims("orders").unwrap();
     let task = bench.start(async move { (claims.next().await.unwrap().unwrap(), claims) });
     bench.settle();
-    play.timer.take_beside().into_iter().for_each(|work| drop(bench.start(work)));
+    play.timer.take_spawned().into_iter().for_each(|work| drop(bench.start(work)));
     bench.pass(&play.timer, Duration::from_secs(21));
     assert_eq!(returned(&play.settled()), [id(2), id(3)]);
     drop(task);

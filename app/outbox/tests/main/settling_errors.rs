@@ -39,7 +39,7 @@ fn what_has_failed_together_twice_is_written_together_once_more() {
     assert_eq!(play.batches(), [2, 2, 2]);
 }
 
-/// Guard: a group of settlements that keeps failing is halved | src/settlement_writer.rs
+/// Guard: a group of settlements that keeps failing is halved | src/settle/settlement_writer.rs
 /// `Patience::TOGETHER`: never reached
 #[test]
 fn a_settlement_that_never_passes_does_not_keep_the_others() {

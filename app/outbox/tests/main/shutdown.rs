@@ -200,7 +200,7 @@ fn handlers_that_use_up_the_drain_time_are_dropped_and_their_attempts_have_faile
 }
 
 /// The drain time and a little for the last writes, though the lease of what is to be settled is longer.
-/// Guard: a shutdown lasts little longer than its drain time | src/run.rs `poll_phase`: never gives up
+/// Guard: a shutdown lasts little longer than its drain time | src/pipelines/run.rs `poll_phase`: never gives up
 #[test]
 fn a_pipeline_ends_after_its_drain_time_though_the_store_is_away() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 5])]), Bench::default());

@@ -30,8 +30,8 @@ fn a_relay_that_says_why_an_attempt_failed_keeps_who_may_have_accepted_the_messa
     assert_eq!(play.settled().iter().map(is_kept).collect::<Vec<_>>(), [true, false]);
 }
 
-/// Guard: handlers have a time limit | src/attempts.rs `poll_over_time`: does nothing
-/// Guard: a handler whose time is up is dropped | src/attempts.rs `poll_over_time`: no `abort`
+/// Guard: handlers have a time limit | src/pipelines/attempts.rs `poll_over_time`: does nothing
+/// Guard: a handler whose time is up is dropped | src/pipelines/attempts.rs `poll_over_time`: no `abort`
 #[test]
 fn a_handler_that_hangs_is_dropped_after_its_time_and_its_attempt_has_failed() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 20, 1])]), Bench::default());

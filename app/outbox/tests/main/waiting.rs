@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// Starts what was handed over to be run beside.
-fn run_beside(bench: &Bench, timer: &HandTimer) {
-    timer.take_beside().into_iter().for_each(|work| drop(bench.start(work)));
+fn spawn(bench: &Bench, timer: &HandTimer) {
+    timer.take_spawned().into_iter().for_each(|work| drop(bench.start(work)));
 }
 
-/// Guard: messages that wait behind a slow consumer are given back | src/claims.rs `take_in`: no watch is
+/// Guard: messages that wait behind a slow consumer are given back | src/stream/claims.rs `take_in`: no watch is
 /// begun
 #[test]
 fn what_waits_for_a_slow_consumer_goes_back_before_its_lease_ends() {
@@ -30,7 +30,7 @@ fn what_waits_for_a_slow_consumer_goes_back_before_its_lease_ends() {
     let task = bench.start(async move { (claims.next().await.unwrap().unwrap(), claims) });
     bench.settle();
     let (in_hand, mut claims) = task.take().unwrap();
-    run_beside(&bench, &play.timer);
+    spawn(&bench, &play.timer);
     bench.pass(&play.timer, Duration::from_millis(19_900));
     assert!(play.settled().is_empty(), "the consumer may still come");
     bench.pass(&play.timer, Duration::from_millis(300));
@@ -46,7 +46,7 @@ fn what_waits_for_a_slow_consumer_goes_back_before_its_lease_ends() {
     drop((in_hand, claims));
 }
 
-/// Guard: a closed stream waits until its messages are given back | src/claims.rs `is_stopped`: no
+/// Guard: a closed stream waits until its messages are given back | src/stream/claims.rs `is_stopped`: no
 /// `is_giving_back`
 #[test]
 fn who_closes_waits_for_what_is_on_its_way_back() {
@@ -59,7 +59,7 @@ fn who_closes_waits_for_what_is_on_its_way_back() {
     store.bring([1, 2]);
     bench.settle();
     let (in_hand, claims) = task.take().unwrap();
-    run_beside(&bench, &timer);
+    spawn(&bench, &timer);
     bench.pass(&timer, Duration::from_secs(21));
     assert_eq!(store.waiting().1, 1, "the second is on its way back");
     let closing = bench.start(claims.close());
@@ -75,7 +75,7 @@ fn who_closes_waits_for_what_is_on_its_way_back() {
     drop(in_hand);
 }
 
-/// Guard: a claim whose answer comes too late is given back | src/claim_call.rs `claimed_within`: no
+/// Guard: a claim whose answer comes too late is given back | src/stream/claim_call.rs `claimed_within`: no
 /// `give_back_late`
 #[test]
 fn what_is_claimed_too_late_goes_back() {
@@ -85,15 +85,15 @@ fn what_is_claimed_too_late_goes_back() {
     let mut claims = relay.claims("orders").unwrap();
     let _waiting = bench.start(async move { claims.next().await.is_some() });
     bench.pass(&timer, Duration::from_secs(29));
-    run_beside(&bench, &timer);
+    spawn(&bench, &timer);
     store.bring([1, 2]);
     bench.settle();
     assert_eq!(returned(&store.accept()), [id(1), id(2)]);
 }
 
-/// Guard: a lease that expired because the store was slow costs no attempt | src/claim_handle.rs `lose`:
+/// Guard: a lease that expired because the store was slow costs no attempt | src/settle/claim_handle.rs `lose`:
 /// nothing is taken back
-/// Guard: expired leases are excused a limited number of times | src/excuses.rs `excuses`: `counts` is not
+/// Guard: expired leases are excused a limited number of times | src/settle/uncounted.rs `excuses`: `counts` is not
 /// asked
 #[test]
 fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three_times() {
@@ -126,7 +126,7 @@ fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three
     }
 }
 
-/// Guard: a lease that expired before its renewal was asked for costs no attempt | src/renewer.rs
+/// Guard: a lease that expired before its renewal was asked for costs no attempt | src/renew/scheduler.rs
 /// `poll_lost`: no `could_not_ask`
 #[test]
 fn a_lease_that_ran_out_behind_a_renewal_that_was_not_answered_is_excused() {
@@ -155,7 +155,7 @@ fn a_lease_that_ran_out_behind_a_renewal_that_was_not_answered_is_excused() {
     assert_eq!(returned(&store.accept()), [id(7)], "it waits for its renewal to be given up");
 }
 
-/// Guard: a lease that expired while the process stood still costs an attempt | src/open_claims/renewing.rs
+/// Guard: a lease that expired while the process stood still costs an attempt | src/in_flight/open_claims/renewing.rs
 /// `asked_in_vain`: `asked` is not looked at
 #[test]
 fn a_lease_that_ran_out_while_the_process_stood_still_is_not_excused() {
@@ -171,7 +171,7 @@ fn a_lease_that_ran_out_while_the_process_stood_still_is_not_excused() {
     assert_eq!(given_back.count(), 0);
 }
 
-/// Guard: a claim that was lost while it waited is given back | src/claim_handle.rs `end`: no `take_back`
+/// Guard: a claim that was lost while it waited is given back | src/settle/claim_handle.rs `end`: no `take_back`
 #[test]
 fn what_is_lost_while_it_waits_is_given_back_all_the_same() {
     let play = Play::new([Answer::Messages(vec![1, 1])]);
@@ -201,9 +201,9 @@ fn suspects(bench: &mut Bench, store: &SlowStore, timer: &HandTimer) -> Arc<Mute
     in_hand
 }
 
-/// Guard: a suspect waits until the messages claimed with it are given back | src/claims.rs `has_to_wait`:
+/// Guard: a suspect waits until the messages claimed with it are given back | src/stream/claims.rs `has_to_wait`:
 /// false
-/// Guard: nothing is claimed while a suspect is in hand | src/claims.rs `may_claim`: `has_suspect` is not
+/// Guard: nothing is claimed while a suspect is in hand | src/stream/claims.rs `may_claim`: `has_suspect` is not
 /// asked
 #[test]
 fn of_messages_that_may_end_their_process_one_is_at_hand() {
@@ -221,7 +221,7 @@ fn of_messages_that_may_end_their_process_one_is_at_hand() {
     assert_eq!(store.waiting().0, 1, "it is gone, and others come");
 }
 
-/// Guard: a suspect blocks its stream for one lease at most | src/isolation.rs `has_suspect`: no deadline
+/// Guard: a suspect blocks its stream for one lease at most | src/stream/isolation.rs `has_suspect`: no deadline
 #[test]
 fn who_keeps_a_suspect_for_longer_than_its_lease_holds_nobody_up() {
     let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
@@ -234,7 +234,7 @@ fn who_keeps_a_suspect_for_longer_than_its_lease_holds_nobody_up() {
     assert_eq!(store.waiting().0, 1);
 }
 
-/// Guard: messages that are separated from a suspect are due at once | src/endings.rs `keep_apart`:
+/// Guard: messages that are separated from a suspect are due at once | src/stream/returns.rs `keep_apart`:
 /// `hand_out` comes first, so the next claims wait as after a message that was given back
 #[test]
 fn many_suspects_come_one_after_another_without_a_wait() {
@@ -263,7 +263,7 @@ fn many_suspects_come_one_after_another_without_a_wait() {
     assert!(took < Duration::from_secs(6), "{took:?} for {SUSPECTS} suspects");
 }
 
-/// Guard: leases are extended while messages cannot be given back | src/claim_handle.rs `give_back`: no
+/// Guard: leases are extended while messages cannot be given back | src/settle/claim_handle.rs `give_back`: no
 /// renewal; claim_call.rs `give_back_late`: asks once
 #[test]
 fn what_waits_for_a_slow_consumer_goes_back_though_the_store_is_away_until_its_lease_has_ended() {
@@ -275,7 +275,7 @@ fn what_waits_for_a_slow_consumer_goes_back_though_the_store_is_away_until_its_l
     store.bring([1, 2]);
     bench.settle();
     let kept = task.take().unwrap();
-    run_beside(&bench, &timer);
+    spawn(&bench, &timer);
     for _ in 0..32 {
         bench.pass(&timer, Duration::from_secs(1));
         while store.waiting().1 > 0 {
@@ -295,7 +295,7 @@ fn what_is_claimed_too_late_goes_back_though_the_store_is_away_for_a_moment() {
     let mut claims = relay.claims("orders").unwrap();
     let _waiting = bench.start(async move { claims.next().await.is_some() });
     bench.pass(&timer, Duration::from_secs(29));
-    run_beside(&bench, &timer);
+    spawn(&bench, &timer);
     store.bring([1]);
     bench.settle();
     assert_eq!(returned(&store.be_away()), [id(1)]);
@@ -303,7 +303,7 @@ fn what_is_claimed_too_late_goes_back_though_the_store_is_away_for_a_moment() {
     assert_eq!(returned(&store.accept()), [id(1)]);
 }
 
-/// Guard: a pipeline that gives up counts what it leaves | src/claims.rs `abandon`: no `let_all_go`
+/// Guard: a pipeline that gives up counts what it leaves | src/stream/claims.rs `abandon`: no `let_all_go`
 #[test]
 fn a_report_counts_what_was_on_its_way_back_when_the_pipeline_gave_up() {
     let (store, timer, mut bench) = (SlowStore::default(), HandTimer::default(), Bench::default());
@@ -315,7 +315,7 @@ fn a_report_counts_what_was_on_its_way_back_when_the_pipeline_gave_up() {
     bench.settle();
     store.bring([1, 2]);
     bench.settle();
-    run_beside(&bench, &timer);
+    spawn(&bench, &timer);
     bench.pass(&timer, Duration::from_secs(21));
     stop.send(()).unwrap();
     let report = bench.finish(&timer, run).unwrap();

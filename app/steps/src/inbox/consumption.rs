@@ -22,7 +22,7 @@ pub enum Handed {
     Done(StepResult),
     /// It had had its effect before, and the broker knows that it is done.
     Repeated(StepResult),
-    /// It will never have its effect. The delivery is still held: keep the message where somebody finds it, and
+    /// It will never have its effect. The delivery is still held: keep the message where an operator finds it, and
     /// [finish](Delivery::finish) it then.
     Refused(Delivery, Reason),
     /// It was tried for as long as the broker lets a message be held, and given back: it comes again.

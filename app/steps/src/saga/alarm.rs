@@ -4,7 +4,7 @@ use claimstream_domain::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// What an alarm message says, as JSON: which saga needs somebody, and why.
+/// What an alarm message says, as JSON: which saga needs an operator, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SagaAlarm {
     /// The kind of saga.
@@ -15,7 +15,7 @@ pub struct SagaAlarm {
     pub alarm: SagaAlarmKind,
     /// The finding, or the obstacle.
     pub reason: String,
-    /// What somebody has to do about it, as a sentence.
+    /// What an operator has to do about it, as a sentence.
     #[serde(default)]
     pub remedy: String,
 }
@@ -58,7 +58,7 @@ impl SagaAlarmKind {
     fn remedy(self, scope: &str, saga: SagaId) -> String {
         match self {
             Self::Broken => format!(
-                "Nothing is done about saga {saga} until somebody does it. Its rows, in its home and in the databases of its \
+                "Nothing is done about saga {saga} until an operator does it. Its rows, in its home and in the databases of its \
                  steps, are those of claimstream_step with scope = '{scope}' and run = '{saga}'. Mend the rows, the data, or \
                  the code that refuses them. Then revive its message (claimstream dead revive --queue {scope}), or call \
                  Saga::proceed with its id: it goes on where its rows say that it stands."

@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     IdempotencyKey, Saga, SagaConfig, SagaHome, SagaRun, StepFailure,
     local::{Effect, LocalStep},
-    parts::{Parts, Told},
+    parts::{CalledOff, Parts},
     remote::RemoteStep,
     step::Step,
 };
@@ -22,7 +22,7 @@ pub struct SagaList<I, H: SagaHome> {
     home: H,
     timer: Arc<dyn Timer>,
     steps: Vec<Box<dyn Step<I>>>,
-    told: Option<Told<I, H::Tx>>,
+    called_off: Option<CalledOff<I, H::Tx>>,
     lock: Option<(Arc<dyn DistributedLock>, Lease)>,
 }
 
@@ -68,7 +68,7 @@ where
     H: SagaHome + 'static,
 {
     pub(super) fn new(name: &str, home: H, timer: Arc<dyn Timer>) -> Self {
-        Self { name: name.into(), home, timer, steps: Vec::new(), told: None, lock: None }
+        Self { name: name.into(), home, timer, steps: Vec::new(), called_off: None, lock: None }
     }
 
     /// The database of the next step, which may depend on what the saga is about.
@@ -79,7 +79,7 @@ where
         SagaListAt { list: self, place, databases: PhantomData }
     }
 
-    /// A step that is a call to somebody else, and the call that takes it back.
+    /// A step that is a call to another service, and the call that takes it back.
     ///
     /// Both show the same key each time. The other side owes: a call that it has taken is not taken again; a cancellation
     /// of a call that it has not seen, or has refused, succeeds; and a call that comes after its cancellation is refused.
@@ -104,15 +104,19 @@ where
     }
 
     /// What else is written when the saga is called off, in the same transaction as its change of state: a message that
-    /// tells somebody, for example. It happens once.
+    /// notifies a person, for example. It happens once.
     pub fn on_call_off(
         mut self,
-        told: impl for<'a> Fn(&'a H::Tx, &'a SagaRun<I>, &'a Reason) -> BoxFuture<'a, Result<(), StepFailure>>
+        called_off: impl for<'a> Fn(
+            &'a H::Tx,
+            &'a SagaRun<I>,
+            &'a Reason,
+        ) -> BoxFuture<'a, Result<(), StepFailure>>
         + Send
         + Sync
         + 'static,
     ) -> Self {
-        self.told = Some(Box::new(told));
+        self.called_off = Some(Box::new(called_off));
         self
     }
 
@@ -173,7 +177,7 @@ where
         SagaTailAt { tail: self, place, databases: PhantomData }
     }
 
-    /// A step that is a call to somebody else, which shows the same key each time.
+    /// A step that is a call to another service, which shows the same key each time.
     pub fn remote(
         mut self,
         name: &str,
@@ -197,7 +201,7 @@ where
         let plan = SagaPlan::new(list.steps.len(), pivot)?;
         let queue = QueueName::new(&format!("saga:{}", list.name))?;
         check_names(queue.as_str(), list.steps.iter().map(|step| step.name()))?;
-        let SagaList { home, timer, steps, told, lock, .. } = list;
+        let SagaList { home, timer, steps, called_off, lock, .. } = list;
         Ok(Saga::of(Parts {
             queue,
             home,
@@ -205,7 +209,7 @@ where
             config,
             plan,
             steps,
-            told,
+            called_off,
             lock,
             counters: Default::default(),
         }))

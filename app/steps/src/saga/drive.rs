@@ -35,7 +35,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
     /// Takes one action after another until none is left, or until something is in the way.
     pub(super) async fn drive_on(mut self) -> Result<SagaOutcome, Halt> {
         self.look_for_a_beginning().await?;
-        // Each turn takes a step, moves the row, or learns that somebody else has.
+        // Each turn takes a step, moves the row, or learns that another runner has.
         for _ in 0..8 + 4 * self.steps.len() {
             if let Some(outcome) = self.turn().await? {
                 return Ok(outcome);
@@ -147,7 +147,7 @@ impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
         self.advance(SagaState::ToRollback, Some(why)).await
     }
 
-    /// Moves the row, or learns where somebody else has moved it.
+    /// Moves the row, or learns where another runner has moved it.
     async fn advance(&mut self, to: SagaState, reason: Option<&Reason>) -> Result<(), Halt> {
         let Some(row) = &self.row else { return Ok(()) };
         let moved = self.parts.advance(self.run, row, to, reason).await;

@@ -15,7 +15,7 @@ pub enum StepFailure {
     /// Not now: the saga stays as it is and is tried again, after growing waits, for ever.
     #[error("{0}")]
     Transient(Reason),
-    /// Something is as it must never be: an alarm is raised, nothing is written, and somebody has to look.
+    /// Something is as it must never be: an alarm is raised, nothing is written, and an operator has to look.
     #[error("{0}")]
     Invariant(Reason),
     /// The store failed: corrupt data is an alarm, anything else is tried again. A table or a right
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn only_what_is_wrong_with_the_values_is_an_alarm_at_once() {
         for kind in StoreErrorKind::ALL {
-            let halt = Halt::from(StepFailure::from(StoreError::new(kind, "debit", "told to")));
+            let halt = Halt::from(StepFailure::from(StoreError::new(kind, "debit", "as asked")));
             let is_alarm = matches!(kind, StoreErrorKind::Corrupt | StoreErrorKind::Conflict);
             assert_eq!(matches!(halt, Halt::Invariant(_)), is_alarm, "{kind}: {halt:?}");
             assert_eq!(matches!(halt, Halt::Transient(_)), !is_alarm, "{kind}: {halt:?}");

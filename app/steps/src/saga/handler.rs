@@ -26,7 +26,7 @@ where
             Err(error) => return self.unreadable(order.saga, error).await,
         };
         if claimed.attempt > self.config().alarm_after {
-            // Told beforehand, for those whose deliveries end the process.
+            // Recorded beforehand, for those whose deliveries end the process.
             let reason = Reason::new(format_args!("delivery {}", claimed.attempt));
             self.late(&run, &reason).await;
         }

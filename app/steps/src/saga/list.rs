@@ -300,12 +300,12 @@ where
 /// The JSON of an input that comes back from its messages as it went into them; otherwise the runner that continues the saga would
 /// have another one.
 fn lasting<I: Serialize + DeserializeOwned>(input: &I) -> Result<String, String> {
-    let told = |e: serde_json::Error| e.to_string();
-    let json = serde_json::to_string(input).map_err(told)?;
+    let refused = |e: serde_json::Error| e.to_string();
+    let json = serde_json::to_string(input).map_err(refused)?;
     // A message holds it within its order, one level deeper.
-    let (carried,): (serde_json::Value,) = serde_json::from_str(&format!("[{json}]")).map_err(told)?;
-    let back: I = serde_json::from_value(carried).map_err(told)?;
-    if serde_json::to_string(&back).map_err(told)? == json {
+    let (carried,): (serde_json::Value,) = serde_json::from_str(&format!("[{json}]")).map_err(refused)?;
+    let back: I = serde_json::from_value(carried).map_err(refused)?;
+    if serde_json::to_string(&back).map_err(refused)? == json {
         return Ok(json);
     }
     Err("it does not come back from JSON as it went; use maps that have an order, and numbers of at most 64 bits".into())

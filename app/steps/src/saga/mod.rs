@@ -1,7 +1,7 @@
 //! Sagas: several local transactions, in one database or in several, that are all taken or all undone.
 //!
 //! A saga is a list of steps in one place. Each is a local transaction of its own, with a row in the [step
-//! ledger](crate::StepLedger) beside its effect, or a call to somebody else with an idempotency key. Up to the pivot, what
+//! ledger](crate::StepLedger) with its effect, or a call to another service with an idempotency key. Up to the pivot, what
 //! was done can be undone; after it, the saga only goes on. A check message, enqueued with the saga's first row, sees to it
 //! that the saga comes to its end whatever happens to its runner.
 //!

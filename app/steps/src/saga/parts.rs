@@ -15,13 +15,13 @@ pub(super) struct Parts<I, H: SagaHome> {
     pub(super) config: SagaConfig,
     pub(super) plan: SagaPlan,
     pub(super) steps: Vec<Box<dyn Step<I>>>,
-    pub(super) told: Option<Told<I, H::Tx>>,
+    pub(super) called_off: Option<CalledOff<I, H::Tx>>,
     pub(super) lock: Option<(Arc<dyn DistributedLock>, Lease)>,
     pub(super) counters: Counters,
 }
 
 /// What else is written when a saga is called off.
-pub(super) type Told<I, Tx> = Box<
+pub(super) type CalledOff<I, Tx> = Box<
     dyn for<'a> Fn(&'a Tx, &'a SagaRun<I>, &'a Reason) -> BoxFuture<'a, Result<(), StepFailure>>
         + Send
         + Sync,

@@ -36,7 +36,7 @@ impl fmt::Display for IdempotencyKey {
     }
 }
 
-/// A call to somebody else.
+/// A call to another service.
 pub(super) type Call<I> = Box<
     dyn for<'a> Fn(&'a IdempotencyKey, &'a SagaRun<I>) -> BoxFuture<'a, Result<(), StepFailure>>
         + Send
@@ -121,7 +121,7 @@ where
         .await
     }
 
-    /// Notes what the call came to, or answers what somebody else has noted meanwhile.
+    /// Notes what the call came to, or answers what another runner has noted meanwhile.
     async fn advance(
         &self,
         key: &StepKey,

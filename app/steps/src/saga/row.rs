@@ -83,7 +83,7 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
         Ok(Opened::New(row))
     }
 
-    /// Moves the saga's row if it is still as it was seen; calling off also orders the way back and tells about it.
+    /// Moves the saga's row if it is still as it was seen; calling off also orders the way back and notifies of it.
     pub(super) async fn advance(
         &self,
         run: &SagaRun<I>,
@@ -128,8 +128,8 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
     }
 
     async fn tell(&self, tx: &H::Tx, run: &SagaRun<I>, reason: &Reason) -> Result<(), StepFailure> {
-        match &self.told {
-            Some(told) => told(tx, run, reason).await,
+        match &self.called_off {
+            Some(called_off) => called_off(tx, run, reason).await,
             None => Ok(()),
         }
     }

@@ -30,7 +30,7 @@ impl<I> SagaRun<I> {
 
     /// The ledger's key of one of its steps.
     pub fn key(&self, step: &str) -> Result<StepKey, Invalid> {
-        self.row.beside(step)
+        self.row.sibling(step)
     }
 
     /// Whether `other` asks for the same: by the same owner, and with an input that is the same to the type of today. A field that the

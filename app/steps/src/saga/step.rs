@@ -22,7 +22,7 @@ pub(super) trait Step<I>: Send + Sync {
     /// How its row stands.
     async fn look(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<Option<SagaStepState>, StepFailure>;
 
-    /// Notes beside its row that nothing can keep the saga from ending so: from then on the row may be forgotten.
+    /// Notes with its row that nothing can keep the saga from ending so: from then on the row may be forgotten.
     async fn close(&self, run: &SagaRun<I>, end: SagaState, timer: &dyn Timer) -> Result<(), StepFailure>;
 }
 

@@ -37,7 +37,7 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A saga's row was moved to this state, by nobody but us.
+    /// A saga's row was moved to this state, by this process.
     pub(super) fn moved(&self, to: SagaState) {
         match to {
             SagaState::Finish => Self::count(&self.finished),

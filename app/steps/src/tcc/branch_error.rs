@@ -8,13 +8,13 @@ use claimstream::TransactionError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TccError<E> {
-    /// What the branch has heard before rules it out; it would be ruled out again.
+    /// An earlier call of the branch rules it out; it would be ruled out again.
     #[error(transparent)]
     Refused(#[from] BranchRefusal),
     /// A part of an earlier effect of the branch stands though that effect failed.
     #[error("{0}")]
     Broken(Reason),
-    /// Somebody changed the branch meanwhile; the same transaction, done again, reads its new state.
+    /// Another transaction changed the branch meanwhile; the same transaction, done again, reads its new state.
     #[error("{0}")]
     Conflict(#[source] StoreError),
     /// The ledger failed.

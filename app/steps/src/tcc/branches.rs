@@ -174,7 +174,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         self.end(tx, &Asked::of(gid, branch)?, Operation::Cancel, release).await
     }
 
-    /// Where a branch stands as `tx` sees it, without a lock; `None` if nobody has spoken of it.
+    /// Where a branch stands as `tx` sees it, without a lock; `None` if no call of it has come.
     pub async fn state(
         &self,
         tx: &Tx,
@@ -205,7 +205,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         Ok(ruling.verdict)
     }
 
-    /// Asks the table. Where the operation may be the first that a branch hears of, the insert decides whether it is: a
+    /// Asks the table. Where the operation may be the first of a branch, the insert decides whether it is: a
     /// read before it would find nothing on both sides of a race.
     async fn rule<E>(&self, tx: &Tx, asked: &Asked, operation: Operation) -> Result<Ruling, TccError<E>> {
         let key = asked.written.key().clone();

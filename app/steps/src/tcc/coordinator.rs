@@ -26,7 +26,7 @@ use claimstream::{in_transaction, work};
 /// Drives global transactions over the outbox: tries every branch, then confirms all of them or cancels all of them.
 ///
 /// A transaction is durable before its first Try: a row of the ledger says where it stands, and a check message, due at
-/// the deadline, carries its branches. So whatever process dies, somebody comes back to it. What decides is the row, changed
+/// the deadline, carries its branches. So whatever process dies, another one comes back to it. What decides is the row, changed
 /// from the version that was read: of a coordinator that has tried everything and a check that finds the deadline passed,
 /// one wins, and the other carries out its decision.
 ///
@@ -91,8 +91,8 @@ where
         if state_of(&step)? != GlobalState::Trying {
             return Ok(Decision::of(state_of(&step)?, None));
         }
-        let (retry, patience) = (&self.config.retry, (self.config.deadline / 2).min(PATIENCE));
-        let tried = self.participants.try_all_within(patience, global, retry, &*self.timer).await;
+        let (retry, timeout) = (&self.config.retry, (self.config.deadline / 2).min(TRY_TIMEOUT));
+        let tried = self.participants.try_all_within(timeout, global, retry, &*self.timer).await;
         let drive = [self.message(GlobalTrigger::Drive, global)?];
         let state = match &tried {
             Ok(()) => self.note(&global.gid, &step, GlobalEvent::AllTried, &drive).await?,
@@ -225,7 +225,7 @@ where
     }
 
     /// Lets an event happen to a transaction that still is as `step` says, and enqueues `messages` with it; answers where
-    /// the transaction stands then, which somebody else may have decided.
+    /// the transaction stands then, which another process may have decided.
     async fn note(
         &self,
         gid: &GlobalId,
@@ -304,7 +304,7 @@ impl<S> fmt::Debug for Coordinator<S> {
 }
 
 /// The longest that `run` tries again.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a message comes whose transaction is not there before it is buried: the node that is asked may not yet have carried out
 /// what another one has committed.

@@ -21,7 +21,7 @@ pub struct CoordinatorConfig {
 }
 
 impl CoordinatorConfig {
-    /// The queue of a coordinator that was not told otherwise.
+    /// The queue of a coordinator without another setting.
     pub const QUEUE: &str = "tcc";
 
     /// The queue of its alarms.

@@ -6,7 +6,7 @@
 //! | a branch of this process, by [`Resource`] | [`LocalParticipant`] |
 //! | several branches, all or none, driven over the outbox | [`Coordinator`] |
 //!
-//! Messages are lost, doubled and late, so a branch hears its operations in any order. What it heard first is remembered as
+//! Messages are lost, doubled and late, so a branch gets its operations in any order. What it got first is remembered as
 //! a step of the ledger, in the transaction of the effect; the table that decides is
 //! [`BranchState::after`](claimstream_domain::tcc::BranchState::after):
 //!

@@ -98,7 +98,7 @@ impl Participants {
             let done = self.carry_out(&branch.participant, &call).await;
             match &done {
                 Ok(()) => all.done.add(&branch.name),
-                // After the decision a refusal is somebody's fault, and only a person can mend it.
+                // After the decision a refusal is a fault, and only a person can mend it.
                 Err(ParticipantError::Refused { reason }) => {
                     tracing::error!(key = %call.key, %reason, "tcc.branch.refused_after_the_decision");
                     all.alarms.push(TccAlarm::new(TccAlarmKind::Refused, &branch.participant, &call, reason));

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct EventInfo {
     /// Its scheme.
     pub scheme: SchemeName,
-    /// The moment of the schedule that it belongs to; it may be long ago if nobody was there to handle it.
+    /// The moment of the schedule that it belongs to; it may be long ago if no relay was there to handle it.
     pub occurrence: Timestamp,
     /// Its id, the same in every attempt.
     pub id: EventId,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::late_node::late_node;
 
-/// An event as its row in the step ledger stood when it was read; decisions have rows beside it.
+/// An event as its row in the step ledger stood when it was read; decisions have rows of their own.
 #[derive(Clone)]
 pub(super) struct EventRow {
     key: StepKey,
@@ -91,12 +91,12 @@ impl EventRow {
 
     /// The key of a decision's record.
     pub(super) fn decision(&self, name: &DecisionName) -> Result<StepKey, Halt> {
-        Ok(self.key.beside(&format!("decision:{name}"))?)
+        Ok(self.key.sibling(&format!("decision:{name}"))?)
     }
 
     /// The key of the hook's record.
     pub(super) fn hook(&self) -> Result<StepKey, Halt> {
-        Ok(self.key.beside("hook")?)
+        Ok(self.key.sibling("hook")?)
     }
 
     async fn change<Tx: Sync>(

@@ -12,7 +12,7 @@ pub(super) enum Halt {
     Store(StoreError),
     /// The decision or the hook failed.
     Failed(Reason),
-    /// Somebody else has the event's row.
+    /// Another run has the event's row.
     Busy,
     /// The event is over, or has changed since it was read.
     Overtaken,

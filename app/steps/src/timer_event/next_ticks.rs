@@ -6,7 +6,7 @@ use super::{EventStore, halt::corrupt};
 /// Sees that each of these ticks has its message in the queue.
 ///
 /// Where its id is taken it is enqueued once more under an id of the queue's own: the one that has the id may lie in a queue that the timer had
-/// before, where nobody reads it. If it lies in this one, the dedup key says so, and nothing is enqueued.
+/// before, where it is not read. If it lies in this one, the dedup key says so, and nothing is enqueued.
 pub(super) async fn enqueue_ticks<S: EventStore>(
     store: &S,
     tx: &S::Tx,

@@ -27,7 +27,7 @@ pub struct EventScheme<Tx> {
     pub(super) hook: Option<Arc<Hook<Tx>>>,
 }
 
-/// What keeps two runs of one event apart while its decisions are under way, beside the lease of the timer's message.
+/// What keeps two runs of one event apart while its decisions are under way, besides the lease of the timer's message.
 ///
 /// Whatever is chosen, a decision's record lets it succeed once, and the event ends once. A lock saves work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

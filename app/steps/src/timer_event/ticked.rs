@@ -18,7 +18,7 @@ pub enum Ticked {
         /// Which, and why.
         decisions: Vec<(DecisionName, Reason)>,
     },
-    /// Somebody else has the event's row; nothing was run any further.
+    /// Another run has the event's row; nothing was run any further.
     Busy,
     /// The deadline had passed: the alarm is raised and the timer has moved on.
     TimedOut {

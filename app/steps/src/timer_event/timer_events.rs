@@ -160,7 +160,7 @@ impl<S: EventStore + 'static> Handler for TimerEvents<S> {
                 "scheme {} is not known to this instance; if it was removed, say so by TimerEvents::without",
                 tick.scheme
             )),
-            // Decisions that fail are no errors of the visit; so nobody's timer ends because the store is away for long.
+            // Decisions that fail are no errors of the visit; so no timer ends because the store is away for long.
             Err(error) if error.is_about_the_store() => {
                 tracing::warn!(scheme = %tick.scheme, occurrence = %tick.occurrence, %error, "timer_event.given_back");
                 Verdict::Release

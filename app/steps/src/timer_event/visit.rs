@@ -45,7 +45,7 @@ impl<S: EventStore> Visit<'_, S> {
         Ok(self.tick.moment(late))
     }
 
-    /// The event's row, begun if nobody has begun it; `None` if it is not to be begun any more.
+    /// The event's row, begun if it is not there; `None` if it is not to be begun any more.
     ///
     /// The look beforehand only spares a repeated tick the wait for the holder of the row; the unique key decides.
     async fn open(&self, now: Timestamp) -> Result<Option<EventRow>, Halt> {

@@ -33,7 +33,7 @@ pub enum Acceptance {
     Accepted,
     /// It cannot have it, or has said that it has not.
     NotAccepted,
-    /// Nobody knows, as when only its answer was lost. Another provider that gets the message may double it.
+    /// Unknown, as when only its answer was lost. Another provider that gets the message may double it.
     Unknown,
 }
 

@@ -6,7 +6,7 @@ use crate::{
     notification::{Channel, Priority},
 };
 
-/// What is to be sent to somebody.
+/// What is to be sent to a recipient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked<'a> {
     /// How.
@@ -15,13 +15,13 @@ pub struct Asked<'a> {
     pub category: Option<&'a Category>,
     /// How urgent it is.
     pub priority: Priority,
-    /// When nobody needs it any more.
+    /// When it is not needed any more.
     pub expires_at: Option<Timestamp>,
     /// The recipient's zone as the directory knows it; its preferences may name another.
     pub time_zone: Option<&'a TimeZone>,
 }
 
-/// Whether somebody is to be told.
+/// Whether a recipient is to be notified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Consent {
     /// At once.
@@ -32,7 +32,7 @@ pub enum Consent {
     No(Refusal),
 }
 
-/// Why somebody is not to be told.
+/// Why a recipient is not to be notified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// The address must not be written to.
@@ -45,11 +45,11 @@ pub enum Refusal {
     ExpiresInQuietHours,
 }
 
-/// Decides whether and when somebody is to be told.
+/// Decides whether and when a recipient is to be notified.
 ///
-/// * A suppressed address is never written to, but for one thing: what nobody can opt out of is sent although the owner has
+/// * A suppressed address is never written to, but for one thing: what recipients cannot opt out of is sent although the owner has
 ///   unsubscribed.
-/// * A recipient that opted out is not told, unless nobody can opt out of the category.
+/// * A recipient that opted out is not notified, unless recipients cannot opt out of the category.
 /// * What is not urgent waits until the quiet hours are over, and is not sent if it has expired then.
 pub fn consent(
     asked: Asked<'_>,
@@ -206,8 +206,8 @@ mod tests {
                 time_zone: None,
             };
             let preferences = if refuses { off("email/any") } else { Preferences::default() };
-            let told = consent(asked, &preferences, suppressed, &rules(), at(hour));
-            let delivered = match &told {
+            let decided = consent(asked, &preferences, suppressed, &rules(), at(hour));
+            let delivered = match &decided {
                 Consent::Now => Some(hour * HOUR),
                 Consent::After(wait) => Some(hour * HOUR + wait.as_micros() as i64),
                 Consent::No(_) => None,
@@ -219,7 +219,7 @@ mod tests {
                 prop_assert!(expires.is_none_or(|at| delivered < at * HOUR));
                 prop_assert!(high || which == 1 || (8..22).contains(&(delivered / HOUR % 24)));
             }
-            prop_assert!(!high || !matches!(told, Consent::After(_)));
+            prop_assert!(!high || !matches!(decided, Consent::After(_)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who of a request's recipients is not to be told, or not now: preferences, suppressed addresses, quiet hours, and the link that
+//! Who of a request's recipients is not to be notified, or not now: preferences, suppressed addresses, quiet hours, and the link that
 //! takes a consent back.
 
 mod address;

@@ -48,7 +48,7 @@ pub fn address_named(text: &str) -> Option<Address> {
 fn names_one_of(all: &[Address]) -> String {
     let keys: Vec<String> = all.iter().map(address_key).collect();
     let keys = if keys.is_empty() { "email:ann@example.com".to_owned() } else { keys.join(" or ") };
-    format!("somebody given by address has preferences for each address; name one, as {keys}")
+    format!("a person given by address has preferences for each address; name one, as {keys}")
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
         let why = |text| named_preference_key(text).unwrap_err().to_string();
         assert_eq!(
             why("direct:Ann@example.com|+49 1|||"),
-            "the recipient is not valid: somebody given by address has preferences for each address; \
+            "the recipient is not valid: a person given by address has preferences for each address; \
              name one, as email:ann@example.com or sms:+491"
         );
         assert!(why("direct:ann@example.com").ends_with("name one, as email:ann@example.com"));

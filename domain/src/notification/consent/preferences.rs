@@ -36,7 +36,7 @@ impl Preferences {
     /// The most rules that a recipient has.
     pub const MAX_RULES: usize = 500;
 
-    /// Refuses a rule that stands twice, and more rules than anybody has.
+    /// Refuses a rule that stands twice, and more rules than a recipient may have.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.rules.len() > Self::MAX_RULES {
             return Err(Invalid::OutOfRange {

@@ -15,7 +15,7 @@ pub struct QuietHours {
 }
 
 impl QuietHours {
-    /// No quiet hours: what says more than saying nothing, where somebody else's would hold.
+    /// No quiet hours: what says more than saying nothing, where those of others would hold.
     pub const NONE: Self = Self { from: Time::midnight(), to: Time::midnight() };
 
     /// How long a delivery at `now` has to wait until the hours are over; nothing outside them.

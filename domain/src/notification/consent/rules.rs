@@ -24,7 +24,7 @@ pub struct CategoryRules {
 }
 
 impl ConsentRules {
-    /// Whether nobody can opt out of a category.
+    /// Whether recipients cannot opt out of a category.
     pub fn is_required(&self, category: Option<&Category>) -> bool {
         category.and_then(|category| self.categories.get(category)).is_some_and(|rules| rules.required)
     }

@@ -26,7 +26,7 @@ pub struct SuppressedAddress {
     pub address: Address,
     /// Why.
     pub reason: Suppression,
-    /// What is known beside it, such as a provider's own words.
+    /// What else is known, such as a provider's own words.
     pub note: Option<String>,
     /// For how long.
     pub age: Duration,

@@ -45,7 +45,7 @@ impl Unsubscribe {
     }
 }
 
-/// What the text of a token begins with, so that a later form can be told apart.
+/// What the text of a token begins with, so that a later form can be recognised.
 const VERSION: &str = "unsubscribe-1";
 
 impl UnsubscribeKeys {

@@ -123,7 +123,7 @@ impl Breaker {
         }
     }
 
-    /// Takes a pass back that was not used, or whose answer nobody heard; the next message may be the trial instead.
+    /// Takes a pass back that was not used, or whose answer was not received; the next message may be the trial instead.
     pub fn abandon(&mut self, pass: Pass, now: Duration) {
         if let (State::HalfOpen { failed_trials }, Pass::Trial) = (&self.state, pass) {
             self.state = State::Open { until: now, failed_trials: *failed_trials };

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_reason_says_nothing_and_stays_as_it_is() {
-        for said in ["", "HTTP 504", "may have been accepted by nobody", "may have been accepted by A B; c"] {
+        for said in ["", "HTTP 504", "may have been accepted by no one", "may have been accepted by A B; c"] {
             let reason = Reason::new(said);
             assert_eq!(Doubt::in_reason(Some(&reason)), Doubt::default());
             assert_eq!(Doubt::default().mark(reason.clone()), reason);

@@ -4,7 +4,7 @@ use super::breaker_policy::BreakerPolicy;
 
 /// The messages that a provider was given and has not answered, and so whether it hangs.
 ///
-/// It hangs while as many messages as open a circuit wait for longer than [`silence`](BreakerPolicy::silence) and nothing was heard since the
+/// It hangs while as many messages as open a circuit wait for longer than [`silence`](BreakerPolicy::silence) and no answer came since the
 /// first of these was given to it. A slow provider answers one message or another meanwhile, and does not hang.
 ///
 /// Time is handed in as the time since some fixed moment; it never goes back.
@@ -12,7 +12,7 @@ use super::breaker_policy::BreakerPolicy;
 pub struct InFlight {
     began: BTreeMap<u64, Duration>,
     given: u64,
-    heard: Option<Duration>,
+    last_answer: Option<Duration>,
 }
 
 impl InFlight {
@@ -23,17 +23,17 @@ impl InFlight {
         self.given
     }
 
-    /// A message is not waited for any more, because the provider was `heard` or for any other reason.
-    pub fn end(&mut self, number: u64, heard: bool, now: Duration) {
+    /// A message is not waited for any more, because the provider has `answered` or for any other reason.
+    pub fn end(&mut self, number: u64, answered: bool, now: Duration) {
         self.began.remove(&number);
-        if heard {
-            self.heard = Some(now);
+        if answered {
+            self.last_answer = Some(now);
         }
     }
 
     /// Whether it is better to ask another provider first.
     pub fn is_hanging(&self, policy: BreakerPolicy, now: Duration) -> bool {
-        let since = self.heard.unwrap_or_default();
+        let since = self.last_answer.unwrap_or_default();
         let late = |began: &&Duration| **began >= since && now.saturating_sub(**began) >= policy.silence;
         let most = policy.failures as usize;
         self.began.values().filter(late).take(most).count() == most

@@ -33,7 +33,7 @@ pub enum TemplateFault {
         /// The variables.
         names: Vec<String>,
     },
-    /// It has a fault of its own, so that nobody can use it.
+    /// It has a fault of its own, so that no request can use it.
     #[error("the template {id:?} cannot be used: {why}")]
     Unusable {
         /// The template's id.

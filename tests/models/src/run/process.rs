@@ -58,7 +58,7 @@ impl Process {
         }
     }
 
-    /// Takes in a message that was claimed, as `app/outbox/src/runs.rs` does.
+    /// Takes in a message that was claimed, as `app/outbox/src/order/key_groups.rs` does.
     pub(super) fn admit(&mut self, message: usize, behind: Option<usize>, any: bool) {
         let Some(before) = behind else {
             self.stop();

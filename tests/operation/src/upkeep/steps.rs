@@ -285,7 +285,7 @@ async fn leaves_what_is_not_final(setup: Setup) {
                 1 of timer:bill (the oldest 60 days old)";
     assert!(steps.detail.contains(told), "{}", steps.detail);
     for key in open.iter().filter(|key| key.scope() == "saga:refund") {
-        let end = NewStep::new(key.beside("").expect("a key"), SagaState::Finish.code());
+        let end = NewStep::new(key.sibling("").expect("a key"), SagaState::Finish.code());
         begin(&setup.outbox, &end).await;
     }
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 0, "their end is young");

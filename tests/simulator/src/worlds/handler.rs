@@ -81,7 +81,7 @@ impl Handler for ScriptedHandler {
         if self.sim.has(Sabotage::AcksBeforeTheEnd) {
             let (this, message) = (self.clone(), claimed.message.clone());
             let work = async move { drop(running.says(this.act(&message).await)) };
-            ProcessTimer::of(&self.sim, self.process).run_beside(Box::pin(work));
+            ProcessTimer::of(&self.sim, self.process).spawn(Box::pin(work));
             return Verdict::ack();
         }
         running.says(self.act(&claimed.message).await)

@@ -29,7 +29,7 @@ fn while_a_primary_hangs_new_messages_go_to_the_secondary_first() {
     let doubted = run(route.deliver(&message(7), &[ProviderName::new("a").expect("a name")]));
     assert_eq!(asked(&doubted), [("a", Answer::DELIVERED)], "a message in doubt stays, and is answered");
     look();
-    assert_eq!(asked(&deliver(&route, 8)), [("a", Answer::DELIVERED)], "it was heard of");
+    assert_eq!(asked(&deliver(&route, 8)), [("a", Answer::DELIVERED)], "it has answered");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub async fn who_waits_for_a_lock_sees_the_step_as_it_was_left(fixture: StepFixt
 
 pub async fn other_steps_of_a_run_can_be_begun_and_locked_meanwhile(fixture: StepFixture) {
     let one = key();
-    let [a, b, c, d] = &["a", "b", "c", "d"].map(|name| one.beside(name).expect("a key"));
+    let [a, b, c, d] = &["a", "b", "c", "d"].map(|name| one.sibling(name).expect("a key"));
     new(begin(&fixture.store, &step(c, 1)).await.expect("begin"));
     let tx = fixture.store.begin().await.expect("begin");
     new(tx.begin_step(&step(a, 1)).await.expect("begin step"));

@@ -33,7 +33,7 @@ pub async fn a_step_is_told_apart_by_scope_run_and_step(fixture: StepFixture) {
 pub async fn steps_are_compared_byte_by_byte(fixture: StepFixture) {
     let one = key();
     for name in ["debit ", "Debit", "d\u{e9}bit", "de\u{301}bit", "\u{1f4b6}", "\u{1f4b7}", "debit\0", ""] {
-        let key = one.beside(name).expect("a key");
+        let key = one.sibling(name).expect("a key");
         new(begin(&fixture.store, &step(&key, 1)).await.expect("begin"));
         found(begin(&fixture.rival, &step(&key, 1)).await.expect("begin"));
     }

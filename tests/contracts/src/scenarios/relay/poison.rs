@@ -42,7 +42,7 @@ pub async fn a0_8_a_message_that_ends_its_process_each_time_is_dead_in_the_end(f
     assert_eq!(dead.iter().map(|d| d.message.id).collect::<Vec<_>>(), [id]);
 }
 
-/// Guard: suspects are handed out alone | app/outbox/src/isolation.rs `admit`: nothing is a suspect
+/// Guard: suspects are handed out alone | app/outbox/src/stream/isolation.rs `admit`: nothing is a suspect
 pub async fn a0_8_a_message_that_ends_its_process_each_time_takes_no_other_along(fixture: Fixture) {
     let sent = fixture.enqueue(6).await;
     let poison = sent[3];

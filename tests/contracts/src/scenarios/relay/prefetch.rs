@@ -83,7 +83,7 @@ pub async fn a1_4_a_dropped_stream_frees_what_was_not_handled_when_the_lease_end
     assert_eq!(fixture.rival.take_all().await.len(), 25);
 }
 
-/// Guard: a stopped stream releases what it read ahead | app/outbox/src/endings.rs `release_read_ahead`:
+/// Guard: a stopped stream releases what it read ahead | app/outbox/src/stream/returns.rs `release_read_ahead`:
 /// calls nothing
 pub async fn a1_4_a_closed_stream_leaves_nothing_leased_ahead(fixture: Fixture) {
     let sent = fixture.enqueue(600).await;

@@ -1,8 +1,0 @@
-mod open_claim;
-mod register;
-mod renewing;
-mod settling;
-
-pub(crate) use register::{OpenClaims, Standing};
-pub(crate) use renewing::Wanted;
-pub(crate) use settling::Turn;
