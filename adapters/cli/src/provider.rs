@@ -163,6 +163,14 @@ fn chat(style: ChatStyle, settings: &ChannelSettings) -> Made {
 }
 
 fn gateway(settings: &ChannelSettings) -> Made {
+    match GatewayChannel::new(gateway_config(settings)?) {
+        Ok(channel) => Ok(Arc::new(channel)),
+        Err(e) => Err(("request_url", e.to_string())),
+    }
+}
+
+/// The calls of a gateway, or the key that stands in their way and the reason.
+pub(crate) fn gateway_config(settings: &ChannelSettings) -> Result<GatewayConfig, (&'static str, String)> {
     let own = &settings.gateway;
     let url = own.url.as_deref().ok_or(("request_url", "is not set".to_owned()))?;
     let mut config = GatewayConfig::post_json(url, "");
@@ -178,10 +186,7 @@ fn gateway(settings: &ChannelSettings) -> Made {
     set(&mut config.connect_timeout, settings.connect_timeout);
     set(&mut config.timeout, settings.timeout);
     config.environment_proxies = settings.proxy.unwrap_or(config.environment_proxies);
-    match GatewayChannel::new(config) {
-        Ok(channel) => Ok(Arc::new(channel)),
-        Err(e) => Err(("request_url", e.to_string())),
-    }
+    Ok(config)
 }
 
 fn gateway_auth(settings: &ChannelSettings) -> Result<GatewayAuth, (&'static str, String)> {

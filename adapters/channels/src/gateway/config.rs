@@ -61,6 +61,27 @@ impl GatewayConfig {
         self.checked().map(|_| ())
     }
 
+    /// The parts of a message on this channel that no template uses: where a message has one, the provider does not get it. A message with
+    /// attachments is refused instead.
+    pub fn unused_parts(&self, channel: Channel) -> Result<Vec<&'static str>, Invalid> {
+        let templates = self.checked()?;
+        let parts: &[&str] = match channel {
+            Channel::Email => &[
+                "title",
+                "body",
+                "html",
+                "sender",
+                "attachments",
+                "redirect_url",
+                "image_url",
+                "unsubscribe_url",
+            ],
+            Channel::Push => &["title", "body", "redirect_url", "image_url"],
+            _ => &["body", "redirect_url", "image_url"],
+        };
+        Ok(parts.iter().copied().filter(|part| !templates.use_name(part)).collect())
+    }
+
     /// The templates, tried with a message.
     pub(super) fn checked(&self) -> Result<Templates, Invalid> {
         timeouts::check("gateway timeout", self.connect_timeout, self.timeout)?;
@@ -136,5 +157,15 @@ mod tests {
             ..GatewayConfig::post_json("https://api.example.com/sms", "Body={{ body }}")
         };
         assert_eq!(form.check(), Ok(()));
+    }
+
+    #[test]
+    fn the_parts_that_no_template_uses_are_named_by_channel() {
+        let body = r#"{"text": {{ body }}, "page": {{ html }}, "link": {{ redirect_url }}}"#;
+        let gateway = GatewayConfig::post_json("https://api.example.com", body);
+        let of = |channel| gateway.unused_parts(channel);
+        let unused = ["title", "sender", "attachments", "image_url", "unsubscribe_url"];
+        assert_eq!(of(Channel::Email).unwrap(), unused);
+        assert_eq!(of(Channel::Sms).unwrap(), ["image_url"]);
     }
 }

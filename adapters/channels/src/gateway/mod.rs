@@ -91,7 +91,7 @@ impl GatewayChannel {
 #[async_trait]
 impl ChannelProvider for GatewayChannel {
     fn carries(&self, message: &NotificationMessage) -> bool {
-        message.content.attachments.is_empty() || self.templates.carries_attachments
+        message.content.attachments.is_empty() || self.templates.use_name("attachments")
     }
 
     async fn deliver(&self, message: &NotificationMessage) -> Result<Delivered, DeliveryError> {

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, fmt::Write};
+use std::{borrow::Cow, collections::HashSet, fmt::Write};
 
 use claimstream_domain::{
     Invalid,
@@ -13,8 +13,8 @@ pub(super) struct Templates {
     has_body: bool,
     /// Whether the body is JSON, by its content type.
     pub(super) is_json: bool,
-    /// Whether one of them speaks of the files that go with a message.
-    pub(super) carries_attachments: bool,
+    /// The names that they use.
+    used: HashSet<String>,
 }
 
 /// A request for one message.
@@ -26,7 +26,6 @@ pub(super) struct Rendered {
 
 const URL: &str = "url";
 const BODY: &str = "body";
-const ATTACHMENTS: &str = "attachments";
 /// Escapes as URLs and forms do.
 const PERCENT: AutoEscape = AutoEscape::Custom(Cow::Borrowed("percent"));
 
@@ -58,11 +57,14 @@ impl Templates {
             add(BODY.into(), body)?;
         }
         let headers = headers.iter().map(|(name, _)| name.clone()).collect();
-        let speaks = |(_, template): (_, minijinja::Template<'_, '_>)| {
-            template.undeclared_variables(false).contains(ATTACHMENTS)
-        };
-        let carries_attachments = environment.templates().any(speaks);
-        Ok(Self { environment, headers, has_body: body.is_some(), is_json, carries_attachments })
+        let used = environment.templates().flat_map(|(_, template)| template.undeclared_variables(false));
+        let used = used.collect();
+        Ok(Self { environment, headers, has_body: body.is_some(), is_json, used })
+    }
+
+    /// Whether one of them uses this name.
+    pub(super) fn use_name(&self, name: &str) -> bool {
+        self.used.contains(name)
     }
 
     /// Fills the templates in, or says which one failed, where and why.
@@ -117,7 +119,7 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
 fn seen(message: &NotificationMessage) -> serde_json::Value {
     let mut seen = serde_json::json!({
         "title": null, "body": null, "html": null, "redirect_url": null, "image_url": null, "attachments": [],
-        "unsubscribe_url": null,
+        "unsubscribe_url": null, "sender": null,
     });
     let whole = serde_json::to_value(&*message.shown()).unwrap_or_default();
     if let (Some(seen), serde_json::Value::Object(mut fields)) = (seen.as_object_mut(), whole) {

@@ -23,7 +23,7 @@ use crate::{
     directory,
     failure::Failure,
     open::OpenError,
-    provider::provider,
+    provider::{gateway_config, provider},
     templates,
 };
 
@@ -311,7 +311,10 @@ fn examine_channel(channel: Channel, section: &str, place: &str, settings: &Chan
             Some(gateway) => format!(" to {gateway}, signed"),
             None => " to each recipient's own URL, signed".into(),
         }),
-        ProviderChoice::Gateway => good(" by templates".into()),
+        ProviderChoice::Gateway => good(match unused_parts(channel, settings) {
+            parts if parts.is_empty() => " by templates".into(),
+            parts => format!(" by templates, which leave out: {}", parts.join(", ")),
+        }),
         ProviderChoice::InApp => good(" in this database".into()),
         ProviderChoice::Slack | ProviderChoice::Teams => good(match &settings.url {
             Some(webhook) => format!(" to {webhook}"),
@@ -321,6 +324,10 @@ fn examine_channel(channel: Channel, section: &str, place: &str, settings: &Chan
             good(settings.server.as_ref().map(|to| format!(" to {to}")).unwrap_or_default())
         }
     }
+}
+
+fn unused_parts(channel: Channel, settings: &ChannelSettings) -> Vec<&'static str> {
+    gateway_config(settings).ok().and_then(|config| config.unused_parts(channel).ok()).unwrap_or_default()
 }
 
 /// How notifications are taken in over HTTP, if anything is set about it.

@@ -181,6 +181,9 @@ fn what_could_not_work_is_refused_by_the_setting_that_would() {
     operator.write("claimstream.toml", both);
     let examined = operator.run(&["doctor"]).out;
     assert!(examined.contains("sms provider 1 of 2, primary: webhook"), "{examined}");
+    operator.write("claimstream.toml", typo.replace("adress", "address"));
+    let examined = operator.run(&["doctor"]).out;
+    assert!(examined.contains("by templates, which leave out: body, redirect_url, image_url"), "{examined}");
 }
 
 /// Runs a worked configuration of the book against a server of this machine, and answers what the server received.
