@@ -5,7 +5,7 @@ use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry}
 use claimstream_sea_orm::{BenchPlace, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::{
-    config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace},
+    config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace, Secret},
     password_file::PasswordFile,
     redis::lock_on,
 };
@@ -94,16 +94,19 @@ impl Database {
 
     /// For a process that runs on: a password that its file holds later is taken.
     async fn open_to_run(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {
-        let password = PasswordFile::of(&self.password);
-        let outbox = self.open_by(options).await?;
-        if let Some(password) = password {
+        let (url, password) = self.location_and_password()?;
+        let outbox = self.open_at(url, options).await?;
+        if let Some(password) = PasswordFile::of(&self.password, password) {
             password.follow(&outbox);
         }
         Ok(outbox)
     }
 
     async fn open_by(&self, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {
-        let url = self.location()?;
+        self.open_at(self.location()?, options).await
+    }
+
+    async fn open_at(&self, url: DatabaseUrl, options: OpenOptions) -> Result<SeaOrmOutbox, OpenError> {
         // SQLite creates a file under any misspelt name.
         if let Some(path) = url.file().filter(|path| !options.create_schema && !path.exists()) {
             return Err(OpenError::NoFile(path));
@@ -144,6 +147,10 @@ impl Database {
 
     /// The URL with its password.
     pub(crate) fn location(&self) -> Result<DatabaseUrl, OpenError> {
+        self.location_and_password().map(|(url, _)| url)
+    }
+
+    fn location_and_password(&self) -> Result<(DatabaseUrl, Option<Secret>), OpenError> {
         let url = self.url.clone().ok_or_else(|| ConfigError::new(UNSET.into()))?;
         let refused = |why: String| ConfigError::new(format!("`database.password`: {why}"));
         let secret = self.password.read().map_err(|why| match self.password.file {
@@ -151,8 +158,8 @@ impl Database {
             None => OpenError::Config(refused(why)),
         });
         match secret? {
-            Some(password) => Ok(url.with_password(&password).map_err(refused)?),
-            None => Ok(url),
+            Some(password) => Ok((url.with_password(&password).map_err(refused)?, Some(password))),
+            None => Ok((url, None)),
         }
     }
 }

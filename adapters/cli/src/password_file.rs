@@ -20,10 +20,10 @@ impl PasswordFile {
     /// How often it is read.
     const EVERY: Duration = Duration::from_secs(5);
 
-    /// The file of a password that stands in one, as it is now.
-    pub(crate) fn of(source: &SecretSource) -> Option<Self> {
-        source.file.as_ref()?;
-        Some(Self { source: source.clone(), known: source.read().ok().flatten() })
+    /// The file of a password that stands in one, and held `known`. What can be read only once, such as a pipe, is not read again.
+    pub(crate) fn of(source: &SecretSource, known: Option<Secret>) -> Option<Self> {
+        source.file.as_ref().filter(|file| file.is_file())?;
+        Some(Self { source: source.clone(), known })
     }
 
     /// Has the connections of this outbox log in with what the file holds, until it is dropped.
@@ -32,7 +32,11 @@ impl PasswordFile {
         tokio::spawn(async move {
             while login.is_open() {
                 TokioTimer::new().sleep(Self::EVERY).await;
-                if let Some(password) = self.changed() {
+                // A file of a mount that hangs holds up no other task.
+                let read = tokio::task::spawn_blocking(move || (self.changed(), self));
+                let Ok((password, file)) = read.await else { return };
+                self = file;
+                if let Some(password) = password {
                     login.use_password(password.reveal());
                     tracing::info!(
                         "the password of the database was changed; new connections log in with the new one"
@@ -60,13 +64,13 @@ mod tests {
         let file = directory.path().join("password");
         std::fs::write(&file, "old\n").unwrap();
         let source = SecretSource { file: Some(file.clone()), ..SecretSource::default() };
-        let mut password = PasswordFile::of(&source).unwrap();
+        let mut password = PasswordFile::of(&source, source.read().unwrap()).unwrap();
         assert_eq!(password.changed(), None);
         std::fs::remove_file(&file).unwrap();
         assert_eq!(password.changed(), None);
         std::fs::write(&file, "new\n").unwrap();
         assert_eq!(password.changed(), Some(Secret::new("new")));
         assert_eq!(password.changed(), None);
-        assert!(PasswordFile::of(&SecretSource::default()).is_none());
+        assert!(PasswordFile::of(&SecretSource::default(), None).is_none());
     }
 }

@@ -803,7 +803,7 @@ DELETE FROM claimstream_notification_message WHERE id IN (:ids);
 DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 
 -- sweep/requests
-SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id AND f.status = 'FAILED') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
 
 -- sweep/saga_scope
 SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) AND s.scope < X'' ORDER BY s.scope LIMIT 1;

@@ -184,6 +184,19 @@ impl DeliveryError {
         !matches!(self, Self::Deferred { .. }) && self.answer().speaks_against_provider()
     }
 
+    /// The same error with the shorter wait of the two: another provider, or the same one, may take the message then.
+    pub fn no_later_than(mut self, other: &Self) -> Self {
+        if let Self::Transient { retry_after, .. }
+        | Self::Deferred { retry_after, .. }
+        | Self::Throttled { retry_after, .. }
+        | Self::NotReady { retry_after, .. }
+        | Self::ProviderDown { retry_after, .. } = &mut self
+        {
+            *retry_after = (*retry_after).min(other.retry_after());
+        }
+        self
+    }
+
     /// How long the provider asked us to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -106,15 +106,7 @@ impl RedisStreamsPublisher {
             return Vec::new();
         }
         if self.has_suspects(publications) {
-            let answers = self.add_singly(None, publications).await;
-            let mut suspects = self.suspects();
-            for (publication, answer) in publications.iter().zip(&answers) {
-                if !is_unconfirmed(answer) {
-                    suspects.remove(&publication.id);
-                }
-            }
-            drop(suspects);
-            return answers;
+            return self.add_singly(None, publications).await;
         }
         match self.add_together(connected, publications).await {
             Ok(answers) if answers.len() == publications.len() => {
@@ -209,12 +201,17 @@ impl RedisStreamsPublisher {
         };
         let command = wire::command(publication, self.kept);
         let added: RedisResult<Value> = command.query_async(&mut connected.connection).await;
-        let Err(error) = added else { return Ok(()) };
-        let meaning = Meaning::of(&publication.place, &error);
-        let has_ended = matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL);
-        if !has_ended {
-            return Err(meaning);
-        }
+        let answer = added.map(drop).map_err(|error| (Meaning::of(&publication.place, &error), error));
+        let has_ended = |(meaning, error): &(Meaning, RedisError)| {
+            matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL)
+        };
+        let (meaning, error) = match answer {
+            Err(ended) if has_ended(&ended) => ended,
+            answered => {
+                self.suspects().remove(&publication.id);
+                return answered.map_err(|(meaning, _)| meaning);
+            }
+        };
         let ended = connected.number;
         *on = None;
         self.connection.forget(|known| known.number == ended).await;
@@ -225,7 +222,10 @@ impl RedisStreamsPublisher {
         let largest = on.insert(self.connect_for_one().await?).largest;
         self.connection.forget(|known| known.largest != largest).await;
         match publication.body.bytes().len() > largest {
-            true => Err(Meaning::Never(too_large(largest))),
+            true => {
+                self.suspects().remove(&publication.id);
+                Err(Meaning::Never(too_large(largest)))
+            }
             false => Err(meaning),
         }
     }
@@ -261,10 +261,6 @@ const HELD_UP: &str = "it was not sent, because an earlier message of its orderi
 
 fn too_large(largest: usize) -> String {
     format!("the body has more than the {largest} bytes that the server takes")
-}
-
-fn is_unconfirmed(answer: &Published) -> bool {
-    matches!(answer, Published::Unconfirmed(_) | Published::Unsent(_))
 }
 
 fn answer_for(place: &str, answer: RedisResult<Value>) -> Published {

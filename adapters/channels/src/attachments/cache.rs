@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use claimstream_domain::notification::Answer;
 use claimstream_ports::notification::DeliveryError;
 use tokio::sync::OnceCell;
 
@@ -79,17 +80,27 @@ impl FileCache {
     }
 
     /// Notes why the file of a URL did not come.
-    pub(super) fn fail(&self, url: &str, now: Duration, error: &DeliveryError) {
+    pub(super) fn fail(&self, url: &str, now: Duration, error: DeliveryError) {
         if let Some(place) = self.places().by_url.get_mut(url) {
-            place.failure = Some((now, error.clone()));
+            place.failure = Some((now, error));
         }
     }
 
-    /// Why the file of a URL did not come a moment ago.
+    /// Why the file of a URL did not come a moment ago. One that may come later is to be asked for when its failure is forgotten.
     pub(super) fn failure(&self, url: &str, now: Duration) -> Option<DeliveryError> {
         let places = self.places();
         let (since, error) = places.by_url.get(url)?.failure.as_ref()?;
-        (now.saturating_sub(*since) < Self::FAILED_FOR).then(|| error.clone())
+        let age = now.saturating_sub(*since);
+        let left = Self::FAILED_FOR.checked_sub(age).filter(|left| !left.is_zero())?;
+        Some(match error.answer() {
+            Answer::REFUSED => error.clone(),
+            _ => DeliveryError::NotReady {
+                reason: error.to_string(),
+                retry_after: Some(
+                    error.retry_after().map_or(left, |asked| asked.saturating_sub(age).max(left)),
+                ),
+            },
+        })
     }
 
     fn shrink(&self, places: &mut Places) {

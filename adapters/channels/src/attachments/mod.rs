@@ -23,7 +23,7 @@ use crate::http::{HttpAnswer, HttpClient, Unread, failure, root};
 /// Fetches the files that go with a message from where they are.
 ///
 /// A file that many messages name is fetched once in a while, also if they are delivered at the same time. One that its server did not
-/// give is not asked for again within ten seconds.
+/// give is not asked for again within ten seconds, as long as the cache has room for its URL.
 pub(crate) struct Attachments {
     client: HttpClient,
     cache: FileCache,
@@ -55,8 +55,12 @@ impl Attachments {
         let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
         for attachment in attachments {
             let file = deadline.within(self.file(attachment)).await.unwrap_or_else(|| {
-                let why = format!("the attachments did not come within {:?}", self.config.timeout);
-                Err(self.failed(attachment, not_ready(why, None)))
+                let late = |what: &str| format!("{what} did not come within {:?}", self.config.timeout);
+                // The first one has had the whole time.
+                if files.is_empty() {
+                    self.cache.fail(&attachment.url, self.client.timer.now(), not_ready(late("it"), None));
+                }
+                Err(not_ready(late("the attachments"), None))
             })?;
             bytes = bytes.saturating_add(file.bytes.len());
             if bytes > self.config.max_bytes_in_all {
@@ -72,34 +76,28 @@ impl Attachments {
     }
 
     async fn file(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
-        let cell = self.cache.cell(&attachment.url, self.client.timer.now());
+        let (url, now) = (&attachment.url, || self.client.timer.now());
+        let cell = self.cache.cell(url, now());
         // Those that waited while it failed do not ask either.
-        let get = async || match self.cache.failure(&attachment.url, self.client.timer.now()) {
+        let get = async || match self.cache.failure(url, now()) {
             Some(failure) => Err(failure),
-            None => self.get(attachment).await.map_err(|error| self.failed(attachment, error)),
+            None => self.get(url).await.inspect_err(|error| self.cache.fail(url, now(), error.clone())),
         };
-        let file = cell.get_or_try_init(get).await?;
-        self.cache.keep(&attachment.url, &cell);
+        // Mails with other names for the file share its failure.
+        let named = |error| of_attachment(&attachment.name, error);
+        let file = cell.get_or_try_init(get).await.map_err(named)?;
+        self.cache.keep(url, &cell);
         Ok(Arc::clone(file))
     }
 
-    /// Notes a failure that passes, and answers it.
-    fn failed(&self, attachment: &Attachment, error: DeliveryError) -> DeliveryError {
-        if matches!(error, DeliveryError::NotReady { .. }) {
-            self.cache.fail(&attachment.url, self.client.timer.now(), &error);
-        }
-        error
-    }
-
-    async fn get(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
-        let url = self.url(attachment)?;
+    async fn get(&self, url: &str) -> Result<Arc<File>, DeliveryError> {
+        let url = self.url(url)?;
         let from = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
         let request = self.request(url)?;
-        let named = |error| of_attachment(&attachment.name, error);
-        let answer = self.client.send(&from, request).await.map_err(named)?;
+        let answer = self.client.send(&from, request).await?;
         match answer.response.status() {
-            StatusCode::OK => self.read(&from, answer).await.map_err(named),
-            status => Err(named(refused(&from, &answer.response, status))),
+            StatusCode::OK => self.read(&from, answer).await,
+            status => Err(refused(&from, &answer.response, status)),
         }
     }
 
@@ -108,18 +106,20 @@ impl Attachments {
         request.map_err(|e| DeliveryError::permanent(root(&e)))
     }
 
-    fn url(&self, attachment: &Attachment) -> Result<Url, DeliveryError> {
-        let refuse =
-            |why: String| DeliveryError::permanent(format!("the attachment {:?}: {why}", attachment.name));
-        let url: Url = attachment.url.parse().map_err(|e| refuse(format!("its URL is not valid: {e}")))?;
+    fn url(&self, url: &str) -> Result<Url, DeliveryError> {
+        let refuse = |why: String| Err(DeliveryError::permanent(why));
+        let url: Url = match url.parse() {
+            Ok(url) => url,
+            Err(e) => return refuse(format!("its URL is not valid: {e}")),
+        };
         match url.scheme() {
             "https" if !cfg!(feature = "tls") => {
-                Err(refuse("https needs the feature tls of claimstream-channels".to_owned()))
+                refuse("https needs the feature tls of claimstream-channels".to_owned())
             }
             "https" => Ok(url),
             "http" if self.config.plain_http => Ok(url),
-            "http" => Err(refuse("its URL is not https; attachment_http = true allows http".to_owned())),
-            other => Err(refuse(format!("its scheme is {other:?}; use https"))),
+            "http" => refuse("its URL is not https; attachment_http = true allows http".to_owned()),
+            other => refuse(format!("its scheme is {other:?}; use https")),
         }
     }
 

@@ -90,7 +90,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     pub(crate) async fn begin(db: Arc<Database>, operation: &'static str) -> Result<Self, StoreError> {
-        let connection = db.waiting(in_time(operation, Held::take_spawned(&db), classify)).await?;
+        let connection = db.waiting(in_time(operation, Held::take_beside(&db), classify)).await?;
         let (connection, no) = (Mutex::new(Some(connection)), AtomicBool::default);
         let watched = Self {
             connection,

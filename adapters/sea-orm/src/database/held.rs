@@ -69,7 +69,7 @@ impl<'a> Held<'a> {
 
     /// A connection of those that callers have, for somebody who returns it.
     #[cfg(feature = "mysql")]
-    pub(crate) async fn take_spawned(db: &'a Database) -> Result<Link, DbErr> {
+    pub(crate) async fn take_beside(db: &'a Database) -> Result<Link, DbErr> {
         let mut held = Self::new(db);
         held.beside = true;
         held.connect().await?;

@@ -123,6 +123,7 @@ impl Database {
         if let Some(nodes) = &self.health.nodes {
             nodes.use_password(password);
         }
+        let _changing = self.health.nodes.as_ref().map(nodes::known::Nodes::changing_pools);
         let callers = (!self.callers.are_given).then_some(&*self.callers.connections);
         for pool in [Some(&**self.relay()), callers].into_iter().flatten() {
             let pool = pool.get_mysql_connection_pool();

@@ -90,7 +90,10 @@ impl Route {
                             if answer.acceptance == Acceptance::Unknown {
                                 doubted = Some(provider);
                             }
-                            attempt.passing.get_or_insert(error);
+                            attempt.passing = Some(match attempt.passing.take() {
+                                Some(first) => first.no_later_than(&error),
+                                None => error,
+                            });
                         }
                     }
                 }

@@ -277,6 +277,24 @@ fn throttling_fails_over_and_opens_no_circuit() {
     assert_eq!(a.state().circuit, BreakerState::Closed);
 }
 
+/// Guard: a message waits no longer than the provider that takes it soonest asks for | src/routing/route.rs `deliver`:
+/// `get_or_insert`
+#[test]
+fn of_two_providers_the_shorter_wait_counts() {
+    let clock = Clock::default();
+    let busy = |name: &str, seconds: Option<u64>| {
+        let retry_after = seconds.map(Duration::from_secs);
+        let provider = scripted(vec![Some(DeliveryError::Throttled { reason: "429".into(), retry_after })]);
+        named(name, &provider, &clock, &ProviderLimits::default())
+    };
+    for (waits, expected) in [([Some(86_400), Some(2)], Some(2)), ([Some(90), None], None)] {
+        let [a, b] = waits;
+        let route = Route::in_order().with(busy("a", a)).expect("a").with(busy("b", b)).expect("b");
+        let DeliveryEnd::Failed(error) = deliver(&route, 1).end else { panic!("delivered") };
+        assert_eq!(error.retry_after(), expected.map(Duration::from_secs));
+    }
+}
+
 #[test]
 fn weights_share_messages_and_one_message_is_drawn_the_same_each_time() {
     let (clock, limits) = (Clock::default(), ProviderLimits::default());

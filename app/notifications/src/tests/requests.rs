@@ -156,7 +156,7 @@ fn the_first_step_fixes_the_version_of_the_template_for_all_others() {
 #[test]
 fn an_unknown_user_is_recorded_as_skipped_on_every_channel() {
     let channels = [Channel::Email, Channel::InApp];
-    let ports = Ports::processing(request(&channels, vec![user("nobody")])).noting(1, |step| {
+    let ports = Ports::processing(request(&channels, vec![user("unknown")])).noting(1, |step| {
         let why = |r: &NotificationRecord| (r.channel, r.status, r.reason.clone());
         let why: Vec<_> = step.records.iter().map(why).collect();
         let skipped = |channel| (channel, DeliveryStatus::Skipped, Some(Reason::new("unknown user")));

@@ -92,7 +92,7 @@ impl ConcurrencyShare {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// FetchMode up to `wanted` places; if there is none, the asker waits for one and is woken.
+    /// Takes up to `wanted` places; if there is none, the asker waits for one and is woken.
     pub(crate) fn take(&self, asker: u64, wanted: u32, waker: &Waker) -> u32 {
         let (mut state, party) = (self.0.limit.state(), self.0.number);
         let granted = state.granted.remove(&asker).unwrap_or_default();

@@ -65,7 +65,7 @@ pub(crate) enum Admitted {
 }
 
 impl KeyGroups {
-    /// FetchMode in a message that was claimed.
+    /// Takes in a message that was claimed.
     pub(crate) fn admit(&self, ticket: Ticket, claimed: Claimed) -> Admitted {
         let Some(key) = claimed.message.ordering_key.clone().filter(|_| claimed.place != RunPlace::Alone)
         else {
@@ -141,7 +141,7 @@ impl KeyGroups {
         Self::wake(state);
     }
 
-    /// FetchMode what may be yielded since this was last asked; the task is woken when there is more, or something is to go back.
+    /// Takes what may be yielded since this was last asked; the task is woken when there is more, or something is to go back.
     pub(crate) fn take_freed(&self, cx: &mut Context<'_>) -> VecDeque<(Ticket, Claimed)> {
         let mut state = self.state();
         if state.stream.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
@@ -155,12 +155,12 @@ impl KeyGroups {
         !self.state().freed.is_empty()
     }
 
-    /// FetchMode what is to go back.
+    /// Takes what is to go back.
     pub(crate) fn take_revoked(&self) -> Vec<(Ticket, Claimed)> {
         mem::take(&mut self.state().revoked)
     }
 
-    /// FetchMode all that was not yielded, and knows of no group any more.
+    /// Takes all that was not yielded, and knows of no group any more.
     pub(crate) fn take_all(&self) -> Vec<(Ticket, Claimed)> {
         let mut state = self.state();
         for (_, group) in mem::take(&mut state.groups) {
@@ -171,7 +171,7 @@ impl KeyGroups {
         freed.into_iter().chain(mem::take(&mut state.revoked)).collect()
     }
 
-    /// FetchMode what is overdue, all that is behind it, and what is behind these `others` that are.
+    /// Takes what is overdue, all that is behind it, and what is behind these `others` that are.
     pub(crate) fn take_overdue(
         &self,
         is_overdue: impl Fn(Ticket) -> bool,

@@ -138,7 +138,7 @@ impl BatchAttempts {
         any
     }
 
-    /// FetchMode in the end of a call: what has no verdict is handed out alone, or has failed if it was alone.
+    /// Takes in the end of a call: what has no verdict is handed out alone, or has failed if it was alone.
     fn call_ended(&mut self, call: u64, how: CallEnded, ended: &mut Vec<EndedAttempt>) {
         let Some(mut running) = self.running.remove(&call) else { return };
         let without = running.without_verdict();
@@ -194,7 +194,7 @@ impl BatchAttempts {
 }
 
 impl Running {
-    /// FetchMode the claim of a message that the call is at.
+    /// Takes the claim of a message that the call is at.
     fn take(&mut self, index: usize) -> Option<(ClaimHandle, ReasonSource)> {
         let index = self.which.start + index;
         let handle = self.handles.get_mut(index)?.take()?;

@@ -110,7 +110,7 @@ impl BatchPipeline {
         PipelineMonitor::new(Arc::clone(self.claims.health()))
     }
 
-    /// KeyGroups until `shutdown` is ready, then ends in order and says what became of the messages, as
+    /// Runs until `shutdown` is ready, then ends in order and says what became of the messages, as
     /// [`Pipeline::run_until`](crate::pipelines::pipeline::Pipeline::run_until) does.
     ///
     /// Batches that are being handled have the [`drain`](crate::config::RelayConfig::drain) time, and so have messages that are handled

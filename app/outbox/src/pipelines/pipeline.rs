@@ -66,7 +66,7 @@ impl Pipeline {
         PipelineMonitor::new(Arc::clone(self.claims.health()))
     }
 
-    /// KeyGroups until `shutdown` is ready, then ends in order and says what became of the messages.
+    /// Runs until `shutdown` is ready, then ends in order and says what became of the messages.
     ///
     /// The order: no more is claimed; messages that have not been started are given back with attempts restored; running handlers
     /// get the [`drain`](crate::config::RelayConfig::drain) time to finish, and are renewed until they have; those that are left

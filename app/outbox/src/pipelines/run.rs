@@ -70,7 +70,7 @@ impl<W: Work> Run<W> {
         }
     }
 
-    /// KeyGroups until all is done after `shutdown`, and says what became of the messages.
+    /// Runs until all is done after `shutdown`, and says what became of the messages.
     pub(crate) async fn until(mut self, shutdown: impl Future<Output = ()>) -> PipelineReport {
         let mut shutdown = pin!(shutdown);
         self.claims.health().started();

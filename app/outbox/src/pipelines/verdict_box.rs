@@ -33,7 +33,7 @@ pub(crate) struct Slot {
 }
 
 impl VerdictBox {
-    /// FetchMode what has been given.
+    /// Takes what has been given.
     pub(crate) fn take(&self) -> Vec<GivenVerdict> {
         mem::take(&mut *self.given())
     }

@@ -8,16 +8,16 @@ use crate::{in_flight::Ticket, report::DeadLetterClass, settle::ClaimHandle, str
 /// What a run does with the messages of its stream: it lets handlers begin with them, one by one or in batches, and says which
 /// attempts have ended.
 pub(crate) trait Work: Send {
-    /// FetchMode messages from the stream as long as there is room, and says whether anything was done.
+    /// Takes messages from the stream as long as there is room, and says whether anything was done.
     fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool;
 
     /// Drives the handlers and adds the attempts that have ended; says whether anything was done.
     fn poll_ended(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool;
 
-    /// FetchMode no more messages from the stream.
+    /// Takes no more messages from the stream.
     fn start_no_more(&mut self);
 
-    /// FetchMode the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
+    /// Takes the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
     fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle>;
 
     /// Drops all handlers and adds the attempts that have ended with that; the claims are those of attempts that have not ended.

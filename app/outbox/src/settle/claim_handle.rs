@@ -142,7 +142,7 @@ impl ClaimHandle {
         Begun { ticket: self.ticket, settlement, attempted, deadline }
     }
 
-    /// FetchMode in how its settlement ended.
+    /// Takes in how its settlement ended.
     pub(crate) fn conclude(
         mut self,
         claim: ClaimId,

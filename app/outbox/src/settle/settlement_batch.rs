@@ -28,7 +28,7 @@ struct Content {
 }
 
 impl SettlementBatch {
-    /// FetchMode in as many of these settlements as fit, none if it is no longer open, and says how many.
+    /// Takes in as many of these settlements as fit, none if it is no longer open, and says how many.
     pub(crate) fn take_in(&self, entries: impl Iterator<Item = PendingSettlement>, most: usize) -> usize {
         let mut content = self.content();
         let before = content.group.len();

@@ -112,7 +112,7 @@ impl Settler {
         Settling::new(Arc::clone(&self.open_claims), joined, answers)
     }
 
-    /// FetchMode back the attempt that was, or will be, counted for a claim that was lost.
+    /// Takes back the attempt that was, or will be, counted for a claim that was lost.
     pub(crate) async fn take_back(&self, ticket: Ticket, receipt: Option<Receipt>) {
         let Some(receipt) = receipt else { return };
         let deadline = self.setup.timer.now() + self.setup.config.lease.duration();

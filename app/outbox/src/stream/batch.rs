@@ -135,8 +135,8 @@ impl Batch {
             let class = DeadLetterClass::of(&verdict);
             Ending { disposition: handle.decide(verdict), handle, class }
         };
-        let returns = handles.into_iter().zip(verdicts).map(ending).collect();
-        let Together { accepted, superseded, failed } = end_together(settler, returns).await;
+        let endings = handles.into_iter().zip(verdicts).map(ending).collect();
+        let Together { accepted, superseded, failed } = end_together(settler, endings).await;
         let outcome = BatchOutcome { accepted, superseded };
         if failed.is_empty() { Ok(outcome) } else { Err(BatchError::Store { outcome, failed }) }
     }

@@ -52,7 +52,7 @@ impl Buffer {
         self.state().waiting.pop_front()
     }
 
-    /// FetchMode the first message and up to `most` in all that may be in a batch with it. A suspect may be with no other; and messages
+    /// Takes the first message and up to `most` in all that may be in a batch with it. A suspect may be with no other; and messages
     /// that come again are kept from those that come for the first time, because one that fails costs its whole batch time.
     pub(crate) fn take_together(
         &self,

@@ -172,7 +172,7 @@ impl Claimer {
         room.map(|(limit, budget)| (limit, budget.lowered_to(most.bytes)))
     }
 
-    /// FetchMode the answer to a call in and decides what follows it.
+    /// Takes the answer to a call in and decides what follows it.
     fn conclude(&mut self, asked: Asked, answer: ClaimAnswer) -> Result<NewClaims, RelayError> {
         let found = self.found(&answer, asked);
         self.may_be_cut = !self.took_runs && found != Found::Failed;

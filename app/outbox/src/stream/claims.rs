@@ -222,7 +222,7 @@ impl Claims {
         moved
     }
 
-    /// FetchMode in what may be yielded because messages before it were settled, and gives back what must not; says whether there
+    /// Takes in what may be yielded because messages before it were settled, and gives back what must not; says whether there
     /// was any.
     fn follow_runs(&mut self, cx: &mut Context<'_>) -> bool {
         let (freed, revoked) =

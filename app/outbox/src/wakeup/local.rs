@@ -48,7 +48,7 @@ impl Wakeup for LocalWakeup {
 struct Signal {
     /// Rung, and no wait has ended since.
     is_set: bool,
-    /// How often it has been is_set.
+    /// How often it has been set.
     count: u64,
     next_waiter: u64,
     waiters: BTreeMap<u64, Waker>,
@@ -72,7 +72,7 @@ struct Waiting<'a> {
 #[derive(Clone, Copy)]
 struct WaiterId {
     number: u64,
-    /// How often the signal had been is_set when the wait began.
+    /// How often the signal had been set when the wait began.
     count: u64,
 }
 

@@ -40,7 +40,7 @@ fn what_has_failed_together_twice_is_written_together_once_more() {
 }
 
 /// Guard: a group of settlements that keeps failing is halved | src/settle/settlement_writer.rs
-/// `Patience::TOGETHER`: never reached
+/// `RetryBudget::TOGETHER`: never reached
 #[test]
 fn a_settlement_that_never_passes_does_not_keep_the_others() {
     let play = Play::new([Answer::Messages(vec![1; 40])]);

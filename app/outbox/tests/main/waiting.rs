@@ -20,7 +20,7 @@ fn spawn(bench: &Bench, timer: &HandTimer) {
     timer.take_spawned().into_iter().for_each(|work| drop(bench.start(work)));
 }
 
-/// Guard: messages that wait behind a slow consumer are given back | src/stream/claims.rs `take_in`: no watch is
+/// Guard: messages that wait behind a slow consumer are given back | src/stream/claims/take_in.rs `take_in`: no watch is
 /// begun
 #[test]
 fn what_waits_for_a_slow_consumer_goes_back_before_its_lease_ends() {
@@ -93,7 +93,7 @@ fn what_is_claimed_too_late_goes_back() {
 
 /// Guard: a lease that expired because the store was slow costs no attempt | src/settle/claim_handle.rs `lose`:
 /// nothing is taken back
-/// Guard: expired leases are excused a limited number of times | src/settle/uncounted.rs `excuses`: `counts` is not
+/// Guard: expired leases are excused a limited number of times | src/settle/uncounted.rs `note`: `counts` is not
 /// asked
 #[test]
 fn a_lease_that_ran_out_while_the_store_was_asked_for_more_time_is_excused_three_times() {

@@ -136,7 +136,7 @@ async fn waits_for_no_probe(backend: &SeaOrmBackend) {
     let open = || SeaOrmOutbox::open(&url, OpenOptions::default());
     let first = open().await.expect("open");
     let probing = first.connection().begin().await.expect("begin");
-    probing.query_all_raw(sql("probe/lock", &[])).await.expect("a lock");
+    probing.query_all_raw(sql("probe/lock", &vec![])).await.expect("a lock");
     let second = open().await.expect("an opening beside a probe");
     assert_eq!(second.strategy(), first.strategy());
     probing.rollback().await.expect("rollback");

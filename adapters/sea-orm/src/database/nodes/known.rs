@@ -32,6 +32,8 @@ struct Known {
     is_elsewhere: AtomicBool,
     moves: Moves,
     timer: StoreTimer,
+    /// Held while the options of pools are read and set.
+    changing_pools: Mutex<()>,
 }
 
 impl Nodes {
@@ -51,6 +53,7 @@ impl Nodes {
             is_elsewhere: AtomicBool::default(),
             moves: Moves::watched(timer.clone()),
             timer: timer.clone(),
+            changing_pools: Mutex::default(),
         }))))
     }
 
@@ -116,6 +119,11 @@ impl Nodes {
     /// Tells of the servers that are found.
     pub(crate) fn moves(&self) -> Moves {
         self.0.moves.clone()
+    }
+
+    /// To be held while the options of pools are read and set, which a takeover and another password do.
+    pub(crate) fn changing_pools(&self) -> MutexGuard<'_, ()> {
+        self.0.changing_pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has connections made from now on log in with this password.

@@ -86,11 +86,13 @@ impl Watched {
     /// here: the pool would take leave of each when somebody asks for one, and wait for a server that may say nothing.
     fn lead_to(&self, from: usize, to: usize) {
         let Some(node) = self.nodes.all().get(to) else { return };
+        let changing = self.nodes.changing_pools();
         for pool in &self.pools {
             let pool = pool.get_mysql_connection_pool();
             let (options, node) = ((*pool.connect_options()).clone(), node.options());
             pool.set_connect_options(options.host(node.get_host()).port(node.get_port()));
         }
+        drop(changing);
         self.outage.note();
         for pool in &self.pools {
             while let Some(idle) = pool.get_mysql_connection_pool().try_acquire() {

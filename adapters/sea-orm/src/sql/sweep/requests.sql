@@ -11,7 +11,7 @@ SELECT r.id, r.status
                     WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= {moment :bound}))
    AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f
                      JOIN claimstream_dead d ON d.id = f.id
-                    WHERE f.request_id = r.id AND f.status = 'FAILED')
+                    WHERE f.request_id = r.id)
    AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w
                      JOIN claimstream_message b ON b.id = w.id
                     WHERE w.request_id = r.id)

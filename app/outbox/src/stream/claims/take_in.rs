@@ -8,7 +8,7 @@ use crate::order::Admitted;
 use crate::stream::{buffer::Buffer, claimer::NewClaims};
 
 impl Claims {
-    /// FetchMode in what a claim brought: most of it to be yielded, some to be given back or buried.
+    /// Takes in what a claim brought: most of it to be yielded, some to be given back or buried.
     pub(super) fn take_in(&mut self, claims: NewClaims) {
         for (ticket, claimed) in claims {
             if self.is_used_up(&claimed) && !matches!(claimed.place, RunPlace::Behind(_)) {
