@@ -3,10 +3,7 @@ use std::{future::ready, sync::Arc};
 use axum::extract::{self, Path, Query, rejection::QueryRejection};
 use claimstream_domain::{
     Invalid,
-    notification::{
-        Attributes, DirectoryEntry, Recipient, SegmentPlace,
-        consent::{PreferenceChange, Preferences, TimeZone},
-    },
+    notification::{Attributes, DirectoryEntry, Recipient, SegmentPlace, consent::TimeZone},
 };
 use claimstream_ports::notification::Erased;
 use serde::{Deserialize, Serialize};
@@ -22,24 +19,19 @@ use crate::{
     json::{self, Json},
     payload::Payload,
     problem::{Fault, Problem},
-    shapes,
     state::State,
 };
 
-/// The routes of recipients: the directory, what each wants, and erasure.
+/// The routes of recipients: the directory, and erasure.
 pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(lookup))
-        .routes(routes!(show, put, erase))
-        .routes(routes!(preferences, set_preferences))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(lookup)).routes(routes!(show, put, erase))
 }
 
 /// The user that a path names.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("id"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct UserId(#[param(min_length = 1, max_length = 128)] String);
+pub(super) struct UserId(#[param(min_length = 1, max_length = 128)] String);
 
 /// Which page of users.
 #[derive(Deserialize, IntoParams)]
@@ -239,43 +231,8 @@ async fn erase(
     Ok(Json(ErasedShown { requests, records, payloads: bodies, dead_letters }))
 }
 
-/// Shows what a user wants; nothing is set for one that never said.
-#[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
-    (status = 200, description = "What it wants", body = shapes::Preferences),
-    Reading,
-))]
-async fn preferences(
-    _: Caller<Read>,
-    state: extract::State<Arc<State>>,
-    Path(id): Path<String>,
-) -> Result<Json<Preferences>, Problem> {
-    let keys = [key_of(&id)];
-    let read = state.ask(state.stores.preferences.consents(&keys, &[])).await?;
-    Ok(Json(read.preferences.into_iter().next().unwrap_or_default()))
-}
-
-/// Sets what a user wants, in place of all that it wanted.
-#[utoipa::path(put, path = "/v1/recipients/{id}/preferences", tag = "recipients", params(UserId), request_body = shapes::Preferences, responses(
-    (status = 200, description = "What it wants now", body = shapes::Preferences),
-    Writing,
-))]
-async fn set_preferences(
-    caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
-    Path(id): Path<String>,
-    payload: Payload,
-) -> Result<Json<Preferences>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
-    let wanted: Preferences = json::read(&payload.headers, &payload.bytes)?;
-    wanted.check().map_err(|e| Problem::invalid(Fault::at("/rules", e.to_string())))?;
-    let all = [PreferenceChange::All(wanted)];
-    let now = state.ask(state.stores.preferences.change(&key_of(&id), &all)).await?;
-    tracing::debug!(caller = caller.name, "preferences set");
-    Ok(Json(now))
-}
-
 /// The key under which everything about a user is kept.
-fn key_of(id: &str) -> String {
+pub(super) fn key_of(id: &str) -> String {
     Recipient::user(id).key
 }
 
