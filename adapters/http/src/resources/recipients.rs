@@ -3,7 +3,10 @@ use std::{future::ready, sync::Arc};
 use axum::extract::{self, Path, Query, rejection::QueryRejection};
 use claimstream_domain::{
     Invalid,
-    notification::{Attributes, DirectoryEntry, Recipient, SegmentPlace, consent::TimeZone},
+    notification::{
+        Attributes, DirectoryEntry, Recipient, SegmentPlace,
+        consent::{Address, TimeZone, spellings_named},
+    },
 };
 use claimstream_ports::notification::Erased;
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Asking, Changing, Reading, Writing},
+    refusals::{Asking, Reading, Writing},
 };
 use crate::{
     caller::{Admin, Caller, Read},
@@ -115,6 +118,16 @@ struct EntryShown {
     segments: Vec<String>,
 }
 
+/// What only the caller knows of a user that is forgotten.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Erasure)]
+struct ErasureBody {
+    /// Addresses of a user of another directory, such as `email:ann@example.com`; of those that are suppressed a hash stays.
+    #[schema(max_items = 500)]
+    addresses: Vec<String>,
+}
+
 /// How much was erased.
 #[derive(Serialize, ToSchema)]
 struct ErasedShown {
@@ -207,23 +220,27 @@ async fn put(
 
 /// Forgets a user: its entry in the directory, what it wants, and its addresses and content in all requests and messages. Counts stay.
 ///
-/// It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
+/// Suppressed addresses of a user of another directory stay readable, unless the body or a payload names them. It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
 /// out even if the caller stops waiting.
-#[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), responses(
+#[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), request_body = Option<ErasureBody>, responses(
     (status = 200, description = "It is forgotten", body = ErasedShown),
-    (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
-    Changing,
+    Writing,
 ))]
 async fn erase(
     caller: Caller<Admin>,
     state: extract::State<Arc<State>>,
     Path(id): Path<String>,
+    payload: Payload,
 ) -> Result<Json<ErasedShown>, Problem> {
     DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    let addresses = match payload.bytes.is_empty() {
+        true => Vec::new(),
+        false => json::read::<ErasureBody>(&payload.headers, &payload.bytes)?.spellings()?,
+    };
     let key = key_of(&id);
     let erase = Arc::clone(&state.stores.people.erase);
     // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
-    let erased = tokio::spawn(async move { erase.erase(&key).await }).await;
+    let erased = tokio::spawn(async move { erase.erase(&key, &addresses).await }).await;
     let erased =
         erased.map_err(|_| Problem::unavailable("the erasure broke off; send the same call again"))?;
     let Erased { requests, records, bodies, dead_letters } = state.ask(ready(erased)).await?;
@@ -234,6 +251,26 @@ async fn erase(
 /// The key under which everything about a user is kept.
 pub(super) fn key_of(id: &str) -> String {
     Recipient::user(id).key
+}
+
+impl ErasureBody {
+    const MOST: usize = 500;
+
+    /// The addresses in each spelling that rows may be kept under.
+    fn spellings(&self) -> Result<Vec<Address>, Problem> {
+        if self.addresses.len() > Self::MOST {
+            let why = format!("it has at most {} addresses", Self::MOST);
+            return Err(Problem::invalid(Fault::at("/addresses", why)));
+        }
+        let spellings: Vec<_> = self.addresses.iter().map(|text| spellings_named(text)).collect();
+        match spellings.iter().position(Vec::is_empty) {
+            Some(n) => {
+                let why = "write a channel and an address, such as email:ann@example.com";
+                Err(Problem::invalid(Fault::at(format!("/addresses/{n}"), why)))
+            }
+            None => Ok(spellings.concat()),
+        }
+    }
 }
 
 impl RecipientBody {

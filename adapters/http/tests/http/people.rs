@@ -97,6 +97,24 @@ async fn a_user_is_put_shown_and_forgotten() {
     assert_eq!(*town.erased.lock().unwrap(), ["user:a/b"]);
 }
 
+#[tokio::test]
+async fn addresses_that_only_the_caller_knows_are_forgotten() {
+    let (api, town) = api();
+    let erase = async |addresses: Value| {
+        change(&api, "DELETE", "/v1/recipients/v", &json!({"addresses": addresses})).await
+    };
+    let named = json!(["email:\"Ann\"@Example.com", "sms:+49 1"]);
+    assert_eq!(erase(named).await.status, StatusCode::OK);
+    let forgotten: Vec<_> =
+        town.forgotten.lock().unwrap().iter().map(|one| one.as_str().to_owned()).collect();
+    assert_eq!(forgotten, ["ann@example.com", "\"ann\"@example.com", "+491"]);
+    for wrong in ["ann@example.com", "email: ", "in_app:v"] {
+        assert_eq!(erase(json!(["chat:C1", wrong])).await.pointer(), "#/addresses/1", "{wrong}");
+    }
+    assert_eq!(erase(json!(vec!["chat:C1"; 501])).await.pointer(), "#/addresses");
+    assert_eq!(town.erased.lock().unwrap().len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_erasure_may_take_longer_than_any_other_call_and_needs_no_caller() {
     let town = Arc::<Town>::default();
@@ -269,6 +287,7 @@ async fn a_database_that_is_away_is_503_and_not_named() {
 pub(crate) async fn call_in_every_way(api: &Api) {
     let bodies = [
         ("PUT", "/v1/recipients/{id}", json!({})),
+        ("DELETE", "/v1/recipients/{id}", json!({"addresses": ["chat:{id}"]})),
         ("POST", "/v1/lookup", json!({"users": ["{id}"]})),
         ("PUT", "/v1/recipients/{id}/preferences", json!({})),
         ("POST", "/v1/suppressions", json!({"channel": "chat", "address": "{id}", "reason": "bounced"})),
@@ -277,7 +296,6 @@ pub(crate) async fn call_in_every_way(api: &Api) {
     let bare = [
         ("GET", "/v1/recipients?after={id}"),
         ("GET", "/v1/recipients/{id}"),
-        ("DELETE", "/v1/recipients/{id}"),
         ("GET", "/v1/recipients/{id}/preferences"),
         ("GET", "/v1/suppressions"),
         ("GET", "/v1/segments/{id}/members"),
