@@ -46,6 +46,12 @@ pub enum Invalid {
         /// The reason why it is refused.
         why: String,
     },
+    /// A change of something that others have changed since it was read.
+    #[error("{what} have changed since they were read; read them again")]
+    Changed {
+        /// The name of what has changed.
+        what: &'static str,
+    },
     /// Two settings that exclude each other, or one that is missing.
     #[error("{0}")]
     Contradiction(String),

@@ -30,7 +30,7 @@ pub enum StoreErrorKind {
     Unsupported,
     /// Stored or given data is invalid. Leave this one out; others may be taken.
     Corrupt,
-    /// Something with this identity exists already. Read it and compare.
+    /// Something with this identity exists already, or has changed meanwhile. Read it and compare.
     Conflict,
 }
 

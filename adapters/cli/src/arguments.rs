@@ -278,6 +278,10 @@ pub(crate) enum RecipientCommand {
     Erase {
         /// The recipient's key as `show` prints it, such as user:u-1
         key: String,
+        /// An address of a user of another directory, such as email:ann@example.com, of which a hash is to stay if it is suppressed; may
+        /// be given again
+        #[arg(long = "address", value_name = "CHANNEL:ADDRESS")]
+        addresses: Vec<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,

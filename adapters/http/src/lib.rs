@@ -14,6 +14,8 @@ mod body;
 #[cfg(feature = "server")]
 mod caller;
 #[cfg(feature = "server")]
+mod entity_tag;
+#[cfg(feature = "server")]
 mod group_commit;
 #[cfg(feature = "server")]
 mod guard;

@@ -3,6 +3,7 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
+use claimstream_domain::Invalid;
 use claimstream_ports::{StoreError, notification::UnreadableRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -169,6 +170,11 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "published-meanwhile", "Another version was published meanwhile", why)
     }
 
+    pub(crate) fn changed_meanwhile() -> Self {
+        let why = "If-Match does not have the ETag of what is kept now; read it again, and change that";
+        Self::new(StatusCode::PRECONDITION_FAILED, "changed-meanwhile", "It has changed meanwhile", why)
+    }
+
     pub(crate) fn no_such_route() -> Self {
         let why = "/openapi.json lists the routes of this server";
         Self::new(StatusCode::NOT_FOUND, "no-such-route", "There is no such route", why)
@@ -211,6 +217,9 @@ impl Problem {
             return Self::unavailable(
                 "what is kept under this Idempotency-Key cannot be read by this server; a server of a newer version may read it",
             );
+        }
+        if let Some(Invalid::Changed { .. }) = error.get_ref().downcast_ref() {
+            return Self::changed_meanwhile();
         }
         match error.is_about_the_store() {
             // The text stays in the log: it may name hosts and tables.

@@ -13,8 +13,8 @@ use crate::{
     problem::Problem,
     receipts::{ReceiptProviders, Receiving},
     resources::{
-        description, health, inbox, messages, notifications, receipts, recipients, segments, suppressions,
-        templates,
+        description, health, inbox, messages, notifications, preferences, receipts, recipients, segments,
+        suppressions, templates,
         unsubscribe::{self, UnsubscribeLinks},
     },
     state::{State, Stores},
@@ -160,6 +160,7 @@ fn limited() -> OpenApiRouter<Arc<State>> {
         .merge(inbox::routes())
         .merge(templates::routes())
         .merge(recipients::routes())
+        .merge(preferences::routes())
         .merge(segments::routes())
         .merge(suppressions::routes())
 }

@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use claimstream_domain::{
     MessageId, Reason,
     notification::{
-        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, delivery_message,
-        recipient_hash, spellings_of,
+        DeliveryStatus, ERASED, NotificationMessage, NotificationRecord, Recipient, consent::Address,
+        delivery_message, recipient_hash, spellings_in, spellings_of,
     },
 };
 use claimstream_ports::{
@@ -15,7 +15,7 @@ use crate::{database::corrupt, store::MemoryStore, tables::Tables};
 
 #[async_trait]
 impl EraseRecipient for MemoryStore {
-    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+    async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
         let now = self.database.now();
         let tables = &mut *self.database.tables();
@@ -24,6 +24,7 @@ impl EraseRecipient for MemoryStore {
         let user = Recipient::user_of_key(recipient);
         let entry = user.and_then(|id| people.user(id).cloned());
         consents.forget_owner(&spellings_of(recipient, entry.as_ref()));
+        consents.forget_owner(addresses);
         consents.preferences.remove(recipient);
         user.map(|id| people.remove(id));
         for row in notifications.requests.values_mut() {
@@ -45,7 +46,7 @@ impl Tables {
     /// Leaves of records and their messages that they were there and how they ended; what was pending is cancelled. Answers how many payloads of
     /// live messages and of dead letters it has replaced.
     pub(crate) fn leave_frames(&mut self, records: &[NotificationRecord]) -> Result<(u64, u64), StoreError> {
-        let Self { notifications, outbox, in_app, .. } = self;
+        let Self { notifications, outbox, in_app, consents, .. } = self;
         let is_gone = |id| records.iter().any(|record| record.id == id);
         for record in notifications.messages.values_mut().filter(|record| is_gone(record.id)) {
             *record = record.clone().erased();
@@ -58,6 +59,14 @@ impl Tables {
             if is_gone(attempt.message) {
                 attempt.reason = attempt.reason.take().map(|_| Reason::new(ERASED));
                 attempt.reference = None;
+            }
+        }
+        for record in records {
+            for payload in outbox.payloads(MessageId::new(record.id)) {
+                consents.forget_owner(&spellings_in(payload.bytes()));
+            }
+            if let Some(message) = notifications.digests.message(record.id) {
+                consents.forget_owner(&Address::spellings(message.channel, &message.address));
             }
         }
         notifications.receipts.retain(|row| !is_gone(row.message));

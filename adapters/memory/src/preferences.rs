@@ -7,10 +7,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError,
-    notification::{ConsentsRead, PreferenceRepository, Suppressions},
+    notification::{ConsentsRead, PreferenceRepository, Suppressions, refused_change},
 };
 
-use crate::{database::corrupt, store::MemoryStore, tables::SuppressionRow};
+use crate::{store::MemoryStore, tables::SuppressionRow};
 
 #[async_trait]
 impl PreferenceRepository for MemoryStore {
@@ -35,7 +35,7 @@ impl PreferenceRepository for MemoryStore {
         let kept = &mut tables.consents.preferences;
         let before = kept.get(recipient).cloned().unwrap_or_default();
         let after = changes.iter().try_fold(before, |before, change| change.apply(before));
-        let after = after.map_err(|invalid| corrupt("preferences", invalid))?;
+        let after = after.map_err(refused_change)?;
         kept.insert(recipient.to_owned(), after.clone());
         Ok(after)
     }

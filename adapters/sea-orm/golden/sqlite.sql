@@ -277,6 +277,9 @@ INSERT INTO claimstream_notification_erasure (request_id, fingerprint, erased_at
 -- notifications/erase_in_app
 DELETE FROM claimstream_in_app WHERE id IN (:ids);
 
+-- notifications/erase_payloads
+SELECT payload FROM claimstream_message WHERE id IN (:ids) UNION ALL SELECT payload FROM claimstream_dead WHERE id IN (:ids) UNION ALL SELECT item FROM claimstream_digest_item WHERE id IN (:ids);
+
 -- notifications/erase_receipts
 DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
 

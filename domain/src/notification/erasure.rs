@@ -1,7 +1,7 @@
 use super::recipient::DIRECT;
 use super::{
     Channel, Content, NotificationMessage, NotificationRecord, NotificationRequest, Recipient,
-    RecipientReference, consent::Address,
+    RecipientReference, consent::Address, digest::DigestItem,
 };
 use crate::{Fingerprint, Reason};
 
@@ -124,10 +124,14 @@ fn texts_of<'a>(key: &'a str, entry: Option<&'a Recipient>) -> Vec<(Channel, &'a
 
 /// The same, and the former spelling of each that had another one: rows may be kept under it.
 pub fn spellings_of(key: &str, entry: Option<&Recipient>) -> Vec<Address> {
-    let texts = texts_of(key, entry);
-    let formers: Vec<Address> =
-        texts.iter().filter_map(|(channel, text)| Address::former(*channel, text)).collect();
-    addresses_of(key, entry).into_iter().chain(formers).collect()
+    texts_of(key, entry).into_iter().flat_map(|(channel, text)| Address::spellings(channel, text)).collect()
+}
+
+/// The address in the payload of a notification message, or in an item of a digest, in the same spellings; none if it cannot be read.
+pub fn spellings_in(payload: &[u8]) -> Vec<Address> {
+    let of_item = |_| serde_json::from_slice::<DigestItem>(payload).map(|item| item.message);
+    let message = serde_json::from_slice::<NotificationMessage>(payload).or_else(of_item);
+    message.map_or_else(|_| Vec::new(), |message| Address::spellings(message.channel, &message.address))
 }
 
 /// The key that a reference to one recipient stands for; the members of a segment are found by their records.

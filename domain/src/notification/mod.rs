@@ -38,7 +38,7 @@ pub use answer::{
 pub use channel::Channel;
 pub use content::{Attachment, Content};
 pub use directory_entry::DirectoryEntry;
-pub use erasure::{ERASED, addresses_of, recipient_hash, spellings_of};
+pub use erasure::{ERASED, addresses_of, recipient_hash, spellings_in, spellings_of};
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
 pub use fan_out_end::FanOutEnd;
 pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};

@@ -82,7 +82,7 @@ mockall::mock! {
     pub EraseRecipient {}
     #[async_trait]
     impl EraseRecipient for EraseRecipient {
-        async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;
+        async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError>;
     }
 }
 

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use claimstream_domain::notification::consent::Address;
 
 use crate::StoreError;
 
@@ -18,14 +19,15 @@ pub trait EraseRecipient: Send + Sync {
     ///
     /// First of all its entry in the store's own directory goes, with its places in segments, and what it wants. Suppressed addresses
     /// stay suppressed, and so do opt-outs that belong to an address, or it would be written to again; but nothing says any more whose
-    /// address that was: only a hash is left.
+    /// address that was: only a hash is left. These addresses are those of its entry, those that its key is made of, those in the payloads that are
+    /// replaced, and `addresses`: of a user whose entry is in another directory, only the caller may know them.
     ///
     /// A message whose record is missing, as after a failover, is not found: nothing in the store says whom it is for. A hash of the recipient's key stays until
     /// no request is left that was taken in before, and has the message cancelled when it is [restored](super::MessageRepository::restore).
     ///
     /// Callers owe: the recipient is gone from any other directory first, and nothing is handed in for it any more. A message that
     /// a provider has in hands is delivered.
-    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError>;
+    async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError>;
 }
 
 /// How much was erased.

@@ -23,7 +23,7 @@ pub use directory_repository::DirectoryRepository;
 pub use erase_recipient::{EraseRecipient, Erased};
 pub use in_app_inbox::InAppInbox;
 pub use list_requests::{ListRequests, RequestFilter, RequestListed, RequestPage};
-pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions};
+pub use preferences::{ConsentsRead, PreferenceRepository, Suppressions, refused_change};
 pub use prepared::Prepared;
 pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;

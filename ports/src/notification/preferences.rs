@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Fingerprint,
+    Fingerprint, Invalid,
     notification::consent::{Address, PreferenceChange, Preferences, SuppressedAddress, Suppression},
 };
 
-use crate::StoreError;
+use crate::{StoreError, StoreErrorKind};
 
 /// Keeps what recipients want.
 #[async_trait]
@@ -25,8 +25,17 @@ pub trait PreferenceRepository: Send + Sync {
     /// Changes the preferences of one recipient and answers what they are then.
     ///
     /// Implementors owe: all changes are made or none is; two calls for the same recipient follow each other, and none is lost;
-    /// what [`PreferenceChange::apply`] refuses is an error of the kind `Corrupt`, and nothing changes.
+    /// what [`PreferenceChange::apply`] refuses is the error of [`refused_change`], and nothing changes.
     async fn change(&self, recipient: &str, changes: &[PreferenceChange]) -> Result<Preferences, StoreError>;
+}
+
+/// The error of a change that is refused: of the kind `Conflict` if the preferences have changed meanwhile, else `Corrupt`.
+pub fn refused_change(invalid: Invalid) -> StoreError {
+    let kind = match invalid {
+        Invalid::Changed { .. } => StoreErrorKind::Conflict,
+        _ => StoreErrorKind::Corrupt,
+    };
+    StoreError::new(kind, "preferences", invalid)
 }
 
 /// What is known of recipients and addresses.

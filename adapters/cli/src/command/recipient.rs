@@ -5,7 +5,7 @@ use std::{
 
 use claimstream_notifications::{
     EraseRecipient, Erased, PreferenceRepository,
-    consent::{PreferenceChange, Preferences, address_named, named_preference_key},
+    consent::{PreferenceChange, Preferences, address_named, named_preference_key, spellings_named},
 };
 
 use crate::{arguments::RecipientCommand, config::Config, failure::Failure};
@@ -17,14 +17,20 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     match command {
-        RecipientCommand::Erase { key, json } => erase(&key, json, config, out).await,
+        RecipientCommand::Erase { key, addresses, json } => erase(&key, &addresses, json, config, out).await,
         RecipientCommand::Preferences { key, changes, json } => {
             preferences(&key, &changes, json, config, out).await
         }
     }
 }
 
-async fn erase(key: &str, as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
+async fn erase(
+    key: &str,
+    addresses: &[String],
+    as_json: bool,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
     if let Some(address) = address_named(key) {
         let (channel, address) = (address.channel(), address.as_str());
         return Err(Failure::Refused(format!(
@@ -33,8 +39,15 @@ async fn erase(key: &str, as_json: bool, config: &Config, out: &mut impl Write) 
              written to)"
         )));
     }
+    let spellings: Vec<_> = addresses.iter().map(|address| spellings_named(address)).collect();
+    if let Some(n) = spellings.iter().position(Vec::is_empty) {
+        return Err(Failure::Usage(format!(
+            "--address {} names no address; write a channel and an address, such as email:ann@example.com",
+            addresses[n]
+        )));
+    }
     let outbox = config.database.open_existing().await?;
-    let erased = outbox.erase(key).await?;
+    let erased = outbox.erase(key, &spellings.concat()).await?;
     if erased == Erased::default() {
         let _ = writeln!(
             stderr(),

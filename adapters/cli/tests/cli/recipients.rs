@@ -47,3 +47,18 @@ fn a_name_that_can_have_no_effect_is_refused_or_remarked_on() {
     let nobody = operator.run(&["recipient", "erase", "user:never"]);
     assert!(nobody.code == Some(0) && nobody.err.contains("nothing was written to user:never"), "{nobody:?}");
 }
+
+/// Promise: an address that `recipient erase --address` names stays suppressed, and is shown no more
+#[test]
+fn an_address_that_an_erasure_names_is_left_as_a_hash() {
+    let operator = Operator::with_database();
+    operator.run(&["suppressions", "add", "email", "Ann@Example.com", "--reason", "bounced"]).succeeded();
+    let erase = |address| operator.run(&["recipient", "erase", "user:u-1", "--address", address]);
+    let unknown = erase("Ann@example.com").failed(2);
+    assert!(unknown.contains("such as email:ann@example.com"), "{unknown}");
+    assert!(operator.run(&["suppressions", "list"]).succeeded().contains("ann@example.com"));
+    erase("email:Ann@example.com").succeeded();
+    let left = operator.run(&["suppressions", "list"]).succeeded();
+    assert!(left.contains("(erased)") && !left.to_lowercase().contains("ann@"), "{left}");
+    operator.run(&["suppressions", "remove", "email", "ann@example.com"]).succeeded();
+}

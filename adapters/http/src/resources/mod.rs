@@ -5,6 +5,7 @@ pub(crate) mod health;
 pub(crate) mod inbox;
 pub(crate) mod messages;
 pub(crate) mod notifications;
+pub(crate) mod preferences;
 pub(crate) mod receipts;
 mod receipts_counted;
 pub(crate) mod recipients;

@@ -5,7 +5,7 @@ use claimstream_domain::{
     Invalid,
     notification::{
         Attributes, DirectoryEntry, Recipient, SegmentPlace,
-        consent::{PreferenceChange, Preferences, TimeZone},
+        consent::{Address, TimeZone, spellings_named},
     },
 };
 use claimstream_ports::notification::Erased;
@@ -15,31 +15,26 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Asking, Changing, Reading, Writing},
+    refusals::{Asking, Reading, Writing},
 };
 use crate::{
     caller::{Admin, Caller, Read},
     json::{self, Json},
     payload::Payload,
     problem::{Fault, Problem},
-    shapes,
     state::State,
 };
 
-/// The routes of recipients: the directory, what each wants, and erasure.
+/// The routes of recipients: the directory, and erasure.
 pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(lookup))
-        .routes(routes!(show, put, erase))
-        .routes(routes!(preferences, set_preferences))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(lookup)).routes(routes!(show, put, erase))
 }
 
 /// The user that a path names.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path, names("id"))]
 #[allow(dead_code, reason = "it is described and never made")]
-struct UserId(#[param(min_length = 1, max_length = 128)] String);
+pub(super) struct UserId(#[param(min_length = 1, max_length = 128)] String);
 
 /// Which page of users.
 #[derive(Deserialize, IntoParams)]
@@ -121,6 +116,16 @@ struct EntryShown {
     recipient: RecipientBody,
     /// By name; the first 1,000.
     segments: Vec<String>,
+}
+
+/// What only the caller knows of a user that is forgotten.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Erasure)]
+struct ErasureBody {
+    /// Addresses of a user of another directory, such as `email:ann@example.com`; of those that are suppressed a hash stays.
+    #[schema(max_items = 500)]
+    addresses: Vec<String>,
 }
 
 /// How much was erased.
@@ -215,23 +220,27 @@ async fn put(
 
 /// Forgets a user: its entry in the directory, what it wants, and its addresses and content in all requests and messages. Counts stay.
 ///
-/// It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
+/// Suppressed addresses of a user of another directory stay readable, unless the body or a payload names them. It may be repeated, also for a user that no directory knows. It takes as long as it takes to look through all that is kept, and is carried
 /// out even if the caller stops waiting.
-#[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), responses(
+#[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), request_body = Option<ErasureBody>, responses(
     (status = 200, description = "It is forgotten", body = ErasedShown),
-    (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
-    Changing,
+    Writing,
 ))]
 async fn erase(
     caller: Caller<Admin>,
     state: extract::State<Arc<State>>,
     Path(id): Path<String>,
+    payload: Payload,
 ) -> Result<Json<ErasedShown>, Problem> {
     DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    let addresses = match payload.bytes.is_empty() {
+        true => Vec::new(),
+        false => json::read::<ErasureBody>(&payload.headers, &payload.bytes)?.spellings()?,
+    };
     let key = key_of(&id);
     let erase = Arc::clone(&state.stores.people.erase);
     // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
-    let erased = tokio::spawn(async move { erase.erase(&key).await }).await;
+    let erased = tokio::spawn(async move { erase.erase(&key, &addresses).await }).await;
     let erased =
         erased.map_err(|_| Problem::unavailable("the erasure broke off; send the same call again"))?;
     let Erased { requests, records, bodies, dead_letters } = state.ask(ready(erased)).await?;
@@ -239,44 +248,29 @@ async fn erase(
     Ok(Json(ErasedShown { requests, records, payloads: bodies, dead_letters }))
 }
 
-/// Shows what a user wants; nothing is set for one that never said.
-#[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
-    (status = 200, description = "What it wants", body = shapes::Preferences),
-    Reading,
-))]
-async fn preferences(
-    _: Caller<Read>,
-    state: extract::State<Arc<State>>,
-    Path(id): Path<String>,
-) -> Result<Json<Preferences>, Problem> {
-    let keys = [key_of(&id)];
-    let read = state.ask(state.stores.preferences.consents(&keys, &[])).await?;
-    Ok(Json(read.preferences.into_iter().next().unwrap_or_default()))
-}
-
-/// Sets what a user wants, in place of all that it wanted.
-#[utoipa::path(put, path = "/v1/recipients/{id}/preferences", tag = "recipients", params(UserId), request_body = shapes::Preferences, responses(
-    (status = 200, description = "What it wants now", body = shapes::Preferences),
-    Writing,
-))]
-async fn set_preferences(
-    caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
-    Path(id): Path<String>,
-    payload: Payload,
-) -> Result<Json<Preferences>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
-    let wanted: Preferences = json::read(&payload.headers, &payload.bytes)?;
-    wanted.check().map_err(|e| Problem::invalid(Fault::at("/rules", e.to_string())))?;
-    let all = [PreferenceChange::All(wanted)];
-    let now = state.ask(state.stores.preferences.change(&key_of(&id), &all)).await?;
-    tracing::debug!(caller = caller.name, "preferences set");
-    Ok(Json(now))
-}
-
 /// The key under which everything about a user is kept.
-fn key_of(id: &str) -> String {
+pub(super) fn key_of(id: &str) -> String {
     Recipient::user(id).key
+}
+
+impl ErasureBody {
+    const MOST: usize = 500;
+
+    /// The addresses in each spelling that rows may be kept under.
+    fn spellings(&self) -> Result<Vec<Address>, Problem> {
+        if self.addresses.len() > Self::MOST {
+            let why = format!("it has at most {} addresses", Self::MOST);
+            return Err(Problem::invalid(Fault::at("/addresses", why)));
+        }
+        let spellings: Vec<_> = self.addresses.iter().map(|text| spellings_named(text)).collect();
+        match spellings.iter().position(Vec::is_empty) {
+            Some(n) => {
+                let why = "write a channel and an address, such as email:ann@example.com";
+                Err(Problem::invalid(Fault::at(format!("/addresses/{n}"), why)))
+            }
+            None => Ok(spellings.concat()),
+        }
+    }
 }
 
 impl RecipientBody {

@@ -53,9 +53,9 @@ fn ports() -> Ports {
         ReceiptOf::Message(_) => Err(away()),
         ReceiptOf::Reference(_) => Ok(vec![ReceiptTaken::New; receipts.len()]),
     });
-    ports.preferences.expect_change().returning(move |recipient, _| match recipient {
+    ports.preferences.expect_change().returning(move |recipient, changes| match recipient {
         "user:away" => Err(away()),
-        _ => Ok(Default::default()),
+        _ => people::changed(Default::default(), changes),
     });
     ports
         .in_app

@@ -87,6 +87,7 @@ fn the_description_has_the_bounds_of_the_domain() {
     let described = described();
     for (shape, bound, most) in [
         ("LookupRecipients/properties/users", "maxItems", 500),
+        ("Erasure/properties/addresses", "maxItems", 500),
         ("Requester/properties/id", "maxLength", DirectoryEntry::MAX_ID_BYTES),
         ("TemplateCall/properties/id", "maxLength", DirectoryEntry::MAX_ID_BYTES),
         ("Recipient/oneOf/0/properties/user", "maxLength", DirectoryEntry::MAX_ID_BYTES),

@@ -1,7 +1,11 @@
 //! Promise: the directory, preferences and suppressed addresses are the same over HTTP and by the program; an
 //! invalid field is named; `DELETE` of a recipient erases it everywhere and may be repeated
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -9,10 +13,13 @@ use axum::{
 };
 use claimstream_domain::{
     Fingerprint,
-    notification::consent::{PreferenceChange, Suppression},
+    notification::consent::{PreferenceChange, Preferences, Suppression},
 };
 use claimstream_http::Limits;
-use claimstream_ports::{StoreError, StoreErrorKind, notification::ConsentsRead};
+use claimstream_ports::{
+    StoreError,
+    notification::{ConsentsRead, refused_change},
+};
 use futures::stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -20,6 +27,7 @@ use tokio::time::timeout;
 use crate::{
     api::{Answer, Api, Ports},
     town::{Town, known},
+    unsubscribe::link,
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -40,12 +48,15 @@ fn api() -> (Api, Arc<Town>) {
     script(&mut ports);
     ports.preferences.expect_change().returning(|key, changes| {
         assert_eq!(key, "user:a/b");
-        changes
-            .iter()
-            .try_fold(Default::default(), |before, change| change.apply(before))
-            .map_err(|e| StoreError::new(StoreErrorKind::Corrupt, "change", e))
+        changed(Default::default(), changes)
     });
     (Api::with(ports, Limits::default()), town)
+}
+
+/// What a store makes of preferences.
+pub(crate) fn changed(before: Preferences, changes: &[PreferenceChange]) -> Result<Preferences, StoreError> {
+    let after = changes.iter().try_fold(before, |before, change| change.apply(before));
+    after.map_err(refused_change)
 }
 
 async fn change(api: &Api, method: &str, path: &str, body: &Value) -> Answer {
@@ -84,6 +95,24 @@ async fn a_user_is_put_shown_and_forgotten() {
     let gone = api.call("DELETE", "/v1/recipients/a%2Fb", &[ADMIN], Body::empty()).await;
     assert_eq!(gone.body, json!({"requests": 1, "records": 2, "payloads": 3, "dead_letters": 4}));
     assert_eq!(*town.erased.lock().unwrap(), ["user:a/b"]);
+}
+
+#[tokio::test]
+async fn addresses_that_only_the_caller_knows_are_forgotten() {
+    let (api, town) = api();
+    let erase = async |addresses: Value| {
+        change(&api, "DELETE", "/v1/recipients/v", &json!({"addresses": addresses})).await
+    };
+    let named = json!(["email:\"Ann\"@Example.com", "sms:+49 1"]);
+    assert_eq!(erase(named).await.status, StatusCode::OK);
+    let forgotten: Vec<_> =
+        town.forgotten.lock().unwrap().iter().map(|one| one.as_str().to_owned()).collect();
+    assert_eq!(forgotten, ["ann@example.com", "\"ann\"@example.com", "+491"]);
+    for wrong in ["ann@example.com", "email: ", "in_app:v"] {
+        assert_eq!(erase(json!(["chat:C1", wrong])).await.pointer(), "#/addresses/1", "{wrong}");
+    }
+    assert_eq!(erase(json!(vec!["chat:C1"; 501])).await.pointer(), "#/addresses");
+    assert_eq!(town.erased.lock().unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,6 +174,47 @@ async fn preferences_are_set_as_a_whole() {
     let twice = json!({"rules": [{"allowed": false}, {"allowed": true}]});
     let refused = change(&api, "PUT", "/v1/recipients/a%2Fb/preferences", &twice).await;
     assert_eq!(refused.pointer(), "#/rules");
+}
+
+#[tokio::test]
+async fn preferences_that_changed_meanwhile_are_not_overwritten() {
+    let kept = Arc::<Mutex<Preferences>>::default();
+    let (read, written) = (kept.clone(), kept.clone());
+    let mut ports = Ports::default();
+    ports.preferences.expect_consents().returning(move |_, _| {
+        let preferences = vec![read.lock().unwrap().clone()];
+        Ok(ConsentsRead { preferences, suppressed: Vec::new(), since_1970: Duration::ZERO })
+    });
+    ports.preferences.expect_change().returning(move |_, changes| {
+        let mut kept = written.lock().unwrap();
+        *kept = changed(kept.clone(), changes)?;
+        Ok(kept.clone())
+    });
+    let api = Api::with(ports, Limits::default());
+    let path = "/v1/recipients/u/preferences";
+    let tag = async || api.get(path).await.header("etag").unwrap().to_owned();
+    let put = async |condition: &str, hours: &str| {
+        let headers = [ADMIN, JSON, ("if-match", condition)];
+        api.call("PUT", path, &headers, json!({"quiet_hours": hours}).to_string()).await
+    };
+    let before = tag().await;
+    api.page("POST", &link("user:u"), "List-Unsubscribe=One-Click").await;
+    let click = kept.lock().unwrap().clone();
+    assert_eq!((click.rules.len(), tag().await == before), (1, false));
+    for condition in [&before, &format!("W/{}", tag().await), "\"a\", \"b\""] {
+        let refused = put(condition, "22:00-08:00").await;
+        assert_eq!((refused.status.as_u16(), refused.problem()), (412, "changed-meanwhile"), "{condition}");
+        assert_eq!(*kept.lock().unwrap(), click);
+    }
+    let malformed = put("unquoted", "22:00-08:00").await;
+    assert_eq!(
+        (malformed.problem(), &malformed.body["errors"][0]["header"]),
+        ("invalid-request", &json!("If-Match"))
+    );
+    let one_of = format!("{before}, {}", tag().await);
+    for (condition, hours) in [(&*one_of, "22:00-08:00"), (&one_of, "22:00-08:00"), ("*", "23:00-08:00")] {
+        assert_eq!(put(condition, hours).await.body, json!({"quiet_hours": hours}), "{condition}");
+    }
 }
 
 #[tokio::test]
@@ -217,6 +287,7 @@ async fn a_database_that_is_away_is_503_and_not_named() {
 pub(crate) async fn call_in_every_way(api: &Api) {
     let bodies = [
         ("PUT", "/v1/recipients/{id}", json!({})),
+        ("DELETE", "/v1/recipients/{id}", json!({"addresses": ["chat:{id}"]})),
         ("POST", "/v1/lookup", json!({"users": ["{id}"]})),
         ("PUT", "/v1/recipients/{id}/preferences", json!({})),
         ("POST", "/v1/suppressions", json!({"channel": "chat", "address": "{id}", "reason": "bounced"})),
@@ -225,7 +296,6 @@ pub(crate) async fn call_in_every_way(api: &Api) {
     let bare = [
         ("GET", "/v1/recipients?after={id}"),
         ("GET", "/v1/recipients/{id}"),
-        ("DELETE", "/v1/recipients/{id}"),
         ("GET", "/v1/recipients/{id}/preferences"),
         ("GET", "/v1/suppressions"),
         ("GET", "/v1/segments/{id}/members"),
@@ -248,6 +318,8 @@ pub(crate) async fn call_in_every_way(api: &Api) {
         api.get(path).await;
     }
     api.get(&format!("/v1/suppressions?after={away}")).await;
+    let headers = [ADMIN, JSON, ("if-match", "\"other\"")];
+    api.call("PUT", "/v1/recipients/u/preferences", &headers, r#"{"quiet_hours":"22:00-08:00"}"#).await;
     for (method, path) in [
         ("DELETE", format!("/v1/recipients/{long}")),
         ("PUT", format!("/v1/segments/{long}/members/u")),

@@ -29,6 +29,7 @@ use crate::api::trouble;
 pub(crate) struct Town {
     pub(crate) put: Mutex<Vec<Recipient>>,
     pub(crate) erased: Mutex<Vec<String>>,
+    pub(crate) forgotten: Mutex<Vec<Address>>,
     pub(crate) suppressed: Mutex<Vec<(Address, Suppression, Option<String>)>>,
 }
 
@@ -111,12 +112,13 @@ impl RecipientDirectory for Town {
 
 #[async_trait]
 impl EraseRecipient for Town {
-    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+    async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
         known(recipient, ())?;
         if recipient == "user:old" {
             sleep(Duration::from_secs(3_600)).await;
         }
         self.erased.lock().unwrap().push(recipient.into());
+        self.forgotten.lock().unwrap().extend_from_slice(addresses);
         Ok(Erased { requests: 1, records: 2, bodies: 3, dead_letters: 4 })
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use claimstream_domain::{
     Invalid, NewMessage, Timestamp,
     notification::{
-        delivery_message,
+        NotificationMessage, delivery_message,
         digest::{DigestItem, NewDigestItem},
     },
 };
@@ -72,6 +72,11 @@ impl Digests {
         let mut items: Vec<&ItemRow> = self.items.values().filter(|row| row.digest == digest.id).collect();
         items.sort_by_key(|row| row.came_at);
         items.into_iter().map(|row| row.item.clone()).collect()
+    }
+
+    /// The message of an item.
+    pub(crate) fn message(&self, id: Uuid) -> Option<&NotificationMessage> {
+        self.items.get(&id).map(|row| &row.item.message)
     }
 
     /// Forgets the items of messages that are gone, and closes the digests that they have opened.

@@ -278,6 +278,13 @@ impl Outbox {
         }
     }
 
+    /// The payloads of a message, live and dead.
+    pub(crate) fn payloads(&self, id: MessageId) -> impl Iterator<Item = &Payload> {
+        let live = self.rows.get(&id).map(|row| &row.message.payload);
+        let dead = self.dead.get(&id).map(|dead| &dead.message.payload);
+        live.into_iter().chain(dead)
+    }
+
     /// Gives a message another payload: how many live messages and dead letters that were.
     pub(crate) fn replace(&mut self, id: MessageId, payload: &Payload) -> (u64, u64) {
         let live = self.rows.get_mut(&id).map(|row| row.message.payload = payload.clone());

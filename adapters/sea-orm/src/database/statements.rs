@@ -122,7 +122,7 @@ statements! {
         both: list, make, read, release, renew, take;
     }
     notifications: NotificationSql {
-        both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_since, erase_window, message_conclude, message_page, message_pending, message_read, message_record, message_reopen, message_state, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_counts, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_of_message, request_read, request_status, request_taken;
+        both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_payloads, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_since, erase_window, message_conclude, message_page, message_pending, message_read, message_record, message_reopen, message_state, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_counts, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_of_message, request_read, request_status, request_taken;
         each: message_conclude_each, request_list, request_list_after, request_listed;
     }
     attempts: AttemptSql {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use claimstream_domain::notification::{
     Channel, ERASED, NotificationMessage, NotificationRecord, NotificationRequest, Priority, Recipient,
-    delivery_message,
+    consent::Address, delivery_message, spellings_in,
 };
 use claimstream_ports::{StoreError, notification::Erased};
 use sea_orm::ConnectionTrait;
@@ -36,13 +36,15 @@ impl Erasing {
     const PAGE: i64 = 200;
     /// So many records are looked through by one statement.
     const WINDOW: i64 = 5_000;
+    /// The payloads of so many messages are read at a time.
+    const PAYLOADS: usize = 16;
 
     /// Notes the erasure, for messages whose records are missing. Then it erases a recipient in the directory, so that no fan-out finds it any more, in requests, then in records with the attempts and payloads of their messages, and at last in its inbox,
     /// where entries outlive their records.
-    pub(crate) async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
+    pub(crate) async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
         self.erasures.note(recipient).await?;
-        self.forgetting.forget(recipient).await?;
+        self.forgetting.forget(recipient, addresses).await?;
         let unreadable = self.requests(recipient, &mut erased).await?;
         self.records(recipient, &mut erased).await?;
         self.inbox(recipient).await?;
@@ -150,8 +152,8 @@ impl Erasing {
         Ok(replaced)
     }
 
-    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, as far as they are there. Answers how many
-    /// payloads of live or finished messages and of dead letters were replaced.
+    /// Erases some records, and the attempts, receipts, entries and payloads of their messages, as far as they are there, and forgets whose the addresses
+    /// in these payloads are. Answers how many payloads of live or finished messages and of dead letters were replaced.
     pub(super) async fn leave_frames(
         &self,
         on: &impl ConnectionTrait,
@@ -166,6 +168,7 @@ impl Erasing {
         for statement in [&sql.erase_record, &sql.erase_attempts, &sql.erase_receipts, &sql.erase_in_app] {
             run(on, ERASE, statement.bind(&ids)).await?;
         }
+        let addresses = self.addresses(on, records).await?;
         self.digests.forget(on, &ids).await?;
         let (mut bodies, mut dead) = (0, 0);
         for record in records {
@@ -179,7 +182,24 @@ impl Erasing {
             bodies += run(on, ERASE, sql.erase_body.bind(&args)).await?;
             dead += run(on, ERASE, sql.erase_dead.bind(&args)).await?;
         }
+        self.forgetting.forget_addresses(on, &addresses).await?;
         Ok((bodies, dead))
+    }
+
+    /// The addresses in the payloads of messages, as far as they are there.
+    async fn addresses(
+        &self,
+        on: &impl ConnectionTrait,
+        records: &[RecordRow],
+    ) -> Result<Vec<Address>, StoreError> {
+        let mut addresses = Vec::new();
+        for part in records.chunks(Self::PAYLOADS) {
+            let args = self.db.args().with_list("ids", part.iter().map(|record| bytes(record.id)));
+            for row in rows(on, ERASE, self.db.sql.notifications.erase_payloads.bind(&args)).await? {
+                addresses.extend(spellings_in(&row.bytes("payload")?));
+            }
+        }
+        Ok(addresses)
     }
 }
 

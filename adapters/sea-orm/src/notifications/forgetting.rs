@@ -1,10 +1,15 @@
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use claimstream_domain::{
     Fingerprint,
-    notification::{ERASED, Recipient, consent::preference_key, spellings_of},
+    notification::{
+        ERASED, Recipient,
+        consent::{Address, address_key},
+        spellings_of,
+    },
 };
 use claimstream_ports::StoreError;
+use sea_orm::ConnectionTrait;
 
 use crate::{
     database::{Database, unit::run},
@@ -20,40 +25,49 @@ pub(crate) struct Forgetting {
 }
 
 impl Forgetting {
-    /// Forgets a recipient. What keeps an address from being written to stays, as a hash that says nothing of its owner.
+    /// Forgets a recipient, whose addresses are these, and those that its entry or its key has.
     ///
     /// All of it is one transaction: only the entry knows the addresses, so a call that was cut off has to find it again.
-    pub(crate) async fn forget(&self, recipient: &str) -> Result<(), StoreError> {
+    pub(crate) async fn forget(&self, recipient: &str, addresses: &[Address]) -> Result<(), StoreError> {
         let (db, sql) = (&self.db, &self.db.sql);
         let user = Recipient::user_of_key(recipient);
         let entry = match user {
             Some(id) => self.people.addresses(id).await?,
             None => None,
         };
-        let addresses = spellings_of(recipient, entry.as_ref());
-        let mut hashes: Vec<Fingerprint> = addresses.iter().map(|address| address.fingerprint()).collect();
-        hashes.sort_unstable_by_key(|hash| *hash.as_bytes());
-        // Preferences of somebody given by address belong to the address, and hold as its suppression does.
-        let mut keys: Vec<Fingerprint> =
-            addresses.iter().map(|address| recipient_key(&preference_key(recipient, address))).collect();
-        keys.retain(|key| *key != recipient_key(recipient));
-        keys.sort_unstable_by_key(|key| *key.as_bytes());
+        let addresses = [&spellings_of(recipient, entry.as_ref())[..], addresses].concat();
         db.restarting_beside(ERASE, || async {
             let transaction = db.begin_beside(ERASE).await?;
             let args = db.args().with("hash", hash(&recipient_key(recipient)));
             run(&transaction, ERASE, sql.preferences.forget.bind(&args)).await?;
-            if !addresses.is_empty() {
-                let args = db.args().with("erased", ERASED);
-                let args = args.with_list("addresses", hashes.iter().map(hash));
-                let args = args.with_list("recipients", keys.iter().map(hash));
-                run(&transaction, ERASE, sql.preferences.forget_owner.bind(&args)).await?;
-                run(&transaction, ERASE, sql.preferences.forget_address.bind(&args)).await?;
-            }
+            self.forget_addresses(&transaction, &addresses).await?;
             if let Some(id) = user {
                 self.people.leave(&transaction, id).await?;
             }
             db.commit(ERASE, transaction).await
         })
         .await
+    }
+
+    /// Forgets whose addresses are. What keeps them from being written to stays, as a hash that says nothing of their owner: their suppressions, and the
+    /// preferences of those who are given by address. The rows are locked by their keys, suppressions first.
+    pub(super) async fn forget_addresses(
+        &self,
+        on: &impl ConnectionTrait,
+        addresses: &[Address],
+    ) -> Result<(), StoreError> {
+        let hashes: BTreeSet<Fingerprint> = addresses.iter().map(Address::fingerprint).collect();
+        let keys: BTreeSet<Fingerprint> =
+            addresses.iter().map(|address| recipient_key(&address_key(address))).collect();
+        if hashes.is_empty() {
+            return Ok(());
+        }
+        let args = self.db.args().with("erased", ERASED);
+        let args = args.with_list("addresses", hashes.iter().map(hash));
+        let args = args.with_list("recipients", keys.iter().map(hash));
+        let sql = &self.db.sql.preferences;
+        run(on, ERASE, sql.forget_owner.bind(&args)).await?;
+        run(on, ERASE, sql.forget_address.bind(&args)).await?;
+        Ok(())
     }
 }

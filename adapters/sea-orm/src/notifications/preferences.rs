@@ -4,7 +4,10 @@ use claimstream_domain::{
     Fingerprint,
     notification::consent::{Address, PreferenceChange, Preferences, Suppression},
 };
-use claimstream_ports::{StoreError, notification::ConsentsRead};
+use claimstream_ports::{
+    StoreError,
+    notification::{ConsentsRead, refused_change},
+};
 use sea_orm::ConnectionTrait;
 
 use crate::{
@@ -93,7 +96,7 @@ impl PreferenceRows {
             Ok(after) => after,
             Err(invalid) => {
                 db.roll_back(PREFERENCES, transaction).await?;
-                return Err(corrupt(PREFERENCES, invalid));
+                return Err(refused_change(invalid));
             }
         };
         run(&transaction, PREFERENCES, sql.change.bind(&key.with("preferences", json(&after)?))).await?;

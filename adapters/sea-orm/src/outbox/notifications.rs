@@ -2,7 +2,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
-    DeliveryStatus, NotificationRecord, NotificationRequest, Progress, Submitted, digest::KeptItem,
+    DeliveryStatus, NotificationRecord, NotificationRequest, Progress, Submitted, consent::Address,
+    digest::KeptItem,
 };
 use claimstream_ports::{
     StoreError,
@@ -166,9 +167,10 @@ impl ListRequests for SeaOrmOutbox {
 
 #[async_trait]
 impl EraseRecipient for SeaOrmOutbox {
-    async fn erase(&self, recipient: &str) -> Result<Erased, StoreError> {
-        let (rooms, recipient) = (Arc::clone(&self.rooms), recipient.to_owned());
-        let work = async move { rooms.notifications.erasing.erase(&recipient).await };
+    async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
+        let (rooms, recipient, addresses) =
+            (Arc::clone(&self.rooms), recipient.to_owned(), addresses.to_vec());
+        let work = async move { rooms.notifications.erasing.erase(&recipient, &addresses).await };
         self.rooms.db.detached("erase", work).await
     }
 }

@@ -43,6 +43,11 @@ impl Address {
         (former != Self::new(channel, text)).then_some(former)
     }
 
+    /// The address as it is compared, and its former spelling where that is another one: rows may be kept under either.
+    pub fn spellings(channel: Channel, text: &str) -> Vec<Self> {
+        [Some(Self::new(channel, text)), Self::former(channel, text)].into_iter().flatten().collect()
+    }
+
     /// The address as a row keeps it, in today's spelling or a former one.
     pub fn stored(channel: Channel, text: &str) -> Self {
         Self { channel, text: text.to_owned() }

@@ -20,7 +20,7 @@ pub use category::Category;
 pub use decision::{Asked, Consent, Refusal, consent};
 pub use mail_address::{MailAddress, respelled};
 pub use preference_change::PreferenceChange;
-pub use preference_key::{address_key, address_named, named_preference_key, preference_key};
+pub use preference_key::{address_key, address_named, named_preference_key, preference_key, spellings_named};
 pub use preferences::{PreferenceRule, Preferences};
 pub use quiet_hours::QuietHours;
 pub use rules::{CategoryRules, ConsentRules};

@@ -1,7 +1,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{Category, PreferenceRule, Preferences, QuietHours, TimeZone};
-use crate::{Invalid, notification::Channel};
+use crate::{Fingerprint, Invalid, notification::Channel};
 
 /// One change of a recipient's preferences.
 ///
@@ -24,10 +24,18 @@ pub enum PreferenceChange {
     QuietHours(Option<QuietHours>),
     /// Everything that it wants, in place of all that it wanted.
     All(Preferences),
+    /// The same, on condition that nothing has changed since the caller read what it wanted.
+    AllIf {
+        /// The fingerprints of the JSON of preferences that may be replaced.
+        before: Vec<Fingerprint>,
+        /// Everything that it wants.
+        wanted: Preferences,
+    },
 }
 
 impl PreferenceChange {
-    /// The preferences after this change; one that is made again changes nothing. Refuses what [`Preferences::check`] refuses.
+    /// The preferences after this change; one that is made again changes nothing. Refuses what [`Preferences::check`] refuses, and as
+    /// [`Invalid::Changed`] to replace preferences that the condition does not name.
     pub fn apply(&self, mut before: Preferences) -> Result<Preferences, Invalid> {
         match self {
             Self::Rule { channel, category, allowed } => {
@@ -39,6 +47,12 @@ impl PreferenceChange {
             Self::TimeZone(zone) => before.time_zone = zone.clone(),
             Self::QuietHours(hours) => before.quiet_hours = *hours,
             Self::All(wanted) => before = wanted.clone(),
+            Self::AllIf { before: known, wanted } => {
+                if before != *wanted && !known.contains(&Fingerprint::of_json(&before)) {
+                    return Err(Invalid::Changed { what: "the preferences" });
+                }
+                before = wanted.clone();
+            }
         }
         before.check().map(|()| before)
     }

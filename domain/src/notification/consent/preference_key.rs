@@ -40,9 +40,19 @@ pub fn named_preference_key(text: &str) -> Result<String, Invalid> {
 
 /// The address that `text` names, if it begins with a channel that has addresses, such as `email:ann@example.com`.
 pub fn address_named(text: &str) -> Option<Address> {
+    parts(text).map(|(channel, address)| Address::new(channel, address))
+}
+
+/// The same address in each spelling that rows may be kept under; none if `text` names no address.
+pub fn spellings_named(text: &str) -> Vec<Address> {
+    let spellings = parts(text).map(|(channel, address)| Address::spellings(channel, address));
+    spellings.unwrap_or_default().into_iter().filter(|address| !address.as_str().is_empty()).collect()
+}
+
+fn parts(text: &str) -> Option<(Channel, &str)> {
     let (channel, address) = text.split_once(':')?;
     let channel = Channel::ALL.into_iter().find(|known| known.name() == channel)?;
-    (channel != Channel::InApp).then(|| Address::new(channel, address))
+    (channel != Channel::InApp).then_some((channel, address))
 }
 
 fn names_one_of(all: &[Address]) -> String {

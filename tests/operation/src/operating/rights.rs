@@ -313,7 +313,7 @@ async fn notifications(outbox: &SeaOrmOutbox) {
     MessageRepository::reopen(outbox, record.id).await.expect("reopen");
     outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit again");
     outbox.cancel(request.id).await.expect("cancel");
-    assert_eq!(outbox.erase("user:anna").await.expect("erase").requests, 1);
+    assert_eq!(outbox.erase("user:anna", &[]).await.expect("erase").requests, 1);
     assert!(outbox.progress(request.id).await.expect("progress").is_some());
     assert_eq!(outbox.messages(request.id, None, 10).await.expect("messages").len(), 1);
 }

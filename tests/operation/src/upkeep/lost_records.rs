@@ -72,7 +72,7 @@ async fn erased_is_not_delivered_to(setup: Setup) {
         let request = world.submit(recipients).await;
         assert_eq!(world.fan_out().await, 1);
         world.lose_records().await;
-        setup.outbox.erase(&key).await.expect("erase");
+        setup.outbox.erase(&key, &[]).await.expect("erase");
         setup.clock.advance(Setup::MOMENT);
         world.deliver().await;
         let mut reached: Vec<_> = world.mail.of(request).into_iter().map(|message| message.address).collect();
@@ -107,7 +107,7 @@ async fn erasures_go(setup: Setup) {
     let world = World::of(&setup, 10);
     let kept = async || setup.count("SELECT COUNT(*) FROM claimstream_erased_recipient").await;
     let request = world.submit(vec![user("ada")]).await;
-    setup.outbox.erase("user:gone").await.expect("erase");
+    setup.outbox.erase("user:gone", &[]).await.expect("erase");
     // The clock of the server before was ahead.
     let (later, at) = match setup.outbox.connection().get_database_backend() {
         DbBackend::Sqlite => ("erased_at + 3600000000", "erased_at"),
@@ -119,14 +119,14 @@ async fn erasures_go(setup: Setup) {
     setup.execute(&format!("UPDATE claimstream_erased_recipient SET erased_at = {later}")).await;
     let at = async || setup.count(&format!("SELECT {at} FROM claimstream_erased_recipient")).await;
     let before = at().await;
-    setup.outbox.erase("user:gone").await.expect("erase");
+    setup.outbox.erase("user:gone", &[]).await.expect("erase");
     assert_eq!(at().await, before + 1, "an erasure is never noted earlier than it was");
     setup.clock.advance(DAY * 31);
     setup.sweep().await;
     assert_eq!(kept().await, 1, "a request is older");
     setup.outbox.cancel(request).await.expect("cancel");
     world.fan_out().await;
-    setup.outbox.erase("user:other").await.expect("erase");
+    setup.outbox.erase("user:other", &[]).await.expect("erase");
     setup.clock.advance(DAY * 2);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
     assert_eq!(kept().await, 1, "one is younger than thirty days");
@@ -157,7 +157,7 @@ async fn erasure_waits(setup: Setup) {
     let missing = [MissingRecord { record, end: FanOutEnd::Done }];
     let restoring = tokio::spawn(async move { restores.restore(&missing).await });
     statement_waits(&setup.outbox).await;
-    let erasing = tokio::spawn(async move { erases.erase(&recipient).await });
+    let erasing = tokio::spawn(async move { erases.erase(&recipient, &[]).await });
     tokio::time::sleep(A_WHILE).await;
     assert!(!restoring.is_finished(), "the table is locked");
     assert!(!erasing.is_finished(), "it did not wait, and found nothing");
@@ -181,7 +181,7 @@ async fn erasure_outlives_dead_letters(setup: Setup) {
     for lost in ["notification_message", "notification_request"] {
         setup.execute(&format!("DELETE FROM claimstream_{lost}")).await;
     }
-    setup.outbox.erase("user:ada").await.expect("erase");
+    setup.outbox.erase("user:ada", &[]).await.expect("erase");
     let at = async || setup.count("SELECT COUNT(*) FROM claimstream_erased_recipient").await;
     setup.clock.advance(DAY * 40);
     setup.sweep().await;

@@ -68,7 +68,7 @@ async fn can_be_erased(backend: &SeaOrmBackend) {
         suppressed.expect("suppress");
         let update = format!("UPDATE claimstream_directory_user SET {wrong} WHERE user_id = 'b'");
         outbox.connection().execute_unprepared(&update).await.expect(wrong);
-        outbox.erase("user:b").await.expect(wrong);
+        outbox.erase("user:b", &[]).await.expect(wrong);
         assert_eq!(outbox.users(&["b".to_owned()]).await.expect("users"), vec![None].into(), "{wrong}");
         let listed = outbox.suppressed(None, 10).await.expect("suppressions");
         assert_eq!(listed.len(), n + 1);

@@ -169,7 +169,7 @@ pub async fn an_erased_recipient_has_no_item_and_no_open_digest(fixture: Notific
     let (erased, other) = (fixture.outbox.queue().as_str().to_owned(), "other");
     let gone = joined(&fixture, &fixture.store, &erased).await;
     let kept = joined(&fixture, &fixture.store, other).await;
-    fixture.erasing.erase(&gone.message.recipient).await.expect("erase");
+    fixture.erasing.erase(&gone.message.recipient, &[]).await.expect("erase");
     assert_eq!(closed(&fixture.rival, &gone).await, []);
     let again = joined(&fixture, &fixture.store, &erased).await;
     assert_eq!(closed(&fixture.rival, &again).await, [(again.message.id, Pending)]);

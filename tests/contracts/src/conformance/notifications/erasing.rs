@@ -38,7 +38,6 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     what_a_delivery_writes_after_an_erasure_says_nothing,
     a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_the_address,
     an_erased_user_is_in_no_directory_and_wants_nothing needs [Store],
-    an_erased_address_stays_suppressed_and_nothing_says_whose_it_was needs [Store],
 ];
 
 pub async fn an_erased_user_is_in_no_directory_and_wants_nothing(fixture: NotificationFixture) {
@@ -49,7 +48,7 @@ pub async fn an_erased_user_is_in_no_directory_and_wants_nothing(fixture: Notifi
     ports.people.put(std::slice::from_ref(&user), Some(id.clone())).await.expect("put");
     ports.preferences.change(&user.key, &[off]).await.expect("change");
     for _ in 0..2 {
-        fixture.erasing.erase(&user.key).await.expect("erase");
+        fixture.erasing.erase(&user.key, &[]).await.expect("erase");
         assert_eq!(fixture.rival.people.entry(&id).await.expect("an entry"), None);
         let wants = fixture.rival.preferences.consents(std::slice::from_ref(&user.key), &[]).await;
         assert_eq!(wants.expect("preferences").preferences, [Preferences::default()]);
@@ -59,39 +58,12 @@ pub async fn an_erased_user_is_in_no_directory_and_wants_nothing(fixture: Notifi
     assert!(entry.segments.is_empty(), "{entry:?}");
 }
 
-pub async fn an_erased_address_stays_suppressed_and_nothing_says_whose_it_was(fixture: NotificationFixture) {
-    let id = fixture.outbox.queue().as_str().to_owned();
-    let (mail, phone) = (format!("{id}@example.com"), format!("+49{id}"));
-    let user = Recipient { email: Some(mail.clone()), ..Recipient::user(&id) };
-    let direct = DirectRecipient { phone: Some(phone.clone()), ..DirectRecipient::default() }.resolve();
-    let addresses = [Address::new(Channel::Email, &mail), Address::new(Channel::Sms, &phone)];
-    let ports = &fixture.store;
-    ports.people.put(std::slice::from_ref(&user), None).await.expect("put");
-    for address in &addresses {
-        let note = Some("550 Ann is unknown".to_owned());
-        ports.suppressions.suppress(address, Suppression::Bounced, note).await.expect("suppress");
-    }
-    for key in [&user.key, &direct.key] {
-        fixture.erasing.erase(key).await.expect("erase");
-    }
-    let read = fixture.rival.preferences.consents(&[], &addresses).await.expect("read");
-    assert_eq!(read.suppressed, [Some(Suppression::Bounced); 2]);
-    let listed = fixture.rival.suppressions.suppressed(None, 10_000).await.expect("a page");
-    let keys = addresses.each_ref().map(|address| address.fingerprint());
-    let ours: Vec<_> = listed.iter().filter(|one| keys.contains(&one.key)).collect();
-    assert_eq!(ours.len(), 2);
-    assert!(ours.iter().all(|one| one.address.as_str() == ERASED && one.note.is_none()), "{ours:?}");
-    for address in &addresses {
-        assert!(fixture.rival.suppressions.lift(address).await.expect("lift"));
-    }
-}
-
 pub async fn an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay(
     fixture: NotificationFixture,
 ) {
     let (person, alone, shared) = people(&fixture).await;
     let before = [progress(&fixture, alone.id).await, progress(&fixture, shared.id).await];
-    let erased = fixture.erasing.erase(&person.key).await.expect("erase");
+    let erased = fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     assert_eq!((erased.requests, erased.records), (2, 3));
     let kept = read(&fixture.rival, alone.id).await.request;
     let text = serde_json::to_string(&kept).expect("JSON");
@@ -110,7 +82,7 @@ pub async fn an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_s
 
 pub async fn what_is_pending_for_an_erased_recipient_is_cancelled(fixture: NotificationFixture) {
     let (person, _, shared) = people(&fixture).await;
-    fixture.erasing.erase(&person.key).await.expect("erase");
+    fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     let after = progress(&fixture, shared.id).await;
     assert_eq!((after.pending, after.cancelled), (1, 2), "the other one is on its way");
 }
@@ -128,7 +100,7 @@ pub async fn a_step_that_read_its_request_before_an_erasure_is_not_noted(fixture
         for (n, gone) in [&first, &other].map(|one| one.clone().resolve().key).into_iter().enumerate() {
             let read = read(&fixture.store, erased.id).await.request;
             assert_eq!(read.erased_places(), n);
-            fixture.erasing.erase(&gone).await.expect("erase");
+            fixture.erasing.erase(&gone, &[]).await.expect("erase");
             let late =
                 FanOutStep { erased_places: n, ..step(erased.id, more.clone(), &[record(erased.id, &gone)]) };
             let steps = [late.clone(), step(neighbour.id, more.clone(), &[])];
@@ -149,7 +121,7 @@ pub async fn a_step_that_read_its_request_before_an_erasure_is_not_noted(fixture
 
 pub async fn an_erased_request_is_still_told_from_another_one(fixture: NotificationFixture) {
     let (person, alone, shared) = people(&fixture).await;
-    fixture.erasing.erase(&person.key).await.expect("erase");
+    fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     let other = NotificationRequest { memo: Some("another".into()), ..alone.clone() };
     let answers = fixture.rival.submit(&[alone, shared, other]).await;
     assert_eq!(answers, [Submitted::Replayed, Submitted::Replayed, Submitted::Conflict]);
@@ -157,10 +129,10 @@ pub async fn an_erased_request_is_still_told_from_another_one(fixture: Notificat
 
 pub async fn erasing_again_or_somebody_unknown_changes_nothing(fixture: NotificationFixture) {
     let (person, alone, _) = people(&fixture).await;
-    fixture.erasing.erase(&person.key).await.expect("erase");
+    fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     let kept = read(&fixture.rival, alone.id).await;
     for key in [person.key.as_str(), "user:nobody-at-all"] {
-        assert_eq!(fixture.erasing.erase(key).await.expect("erase"), Erased::default());
+        assert_eq!(fixture.erasing.erase(key, &[]).await.expect("erase"), Erased::default());
     }
     assert_eq!(read(&fixture.rival, alone.id).await, kept);
 }
@@ -171,7 +143,7 @@ pub async fn an_erased_recipient_leaves_no_inbox_and_no_words_of_providers(fixtu
     // Its record is gone with its request, and the entry is there still.
     let of_a_swept_request = NewInAppEntry { id: Uuid::now_v7(), ..entry("u-gone", Uuid::now_v7()) };
     fixture.store.in_app.put(&[of_a_swept_request]).await.expect("put");
-    fixture.erasing.erase("user:u-gone").await.expect("erase");
+    fixture.erasing.erase("user:u-gone", &[]).await.expect("erase");
     for (user, entries) in [("u-gone", 0), ("u-other", 1)] {
         let page = InAppPage { user: user.into(), only_unread: false, after: None, limit: 9 };
         assert_eq!(fixture.rival.in_app.page(&page).await.expect("page").len(), entries, "{user}");
@@ -197,7 +169,7 @@ pub async fn what_a_delivery_writes_after_an_erasure_says_nothing(fixture: Notif
         (0..20).map(|n| pending(request.id, Channel::InApp, &format!("user:u-late-{n}"))).collect();
     note(&fixture.store, step(request.id, FanOutEnd::Done, &records)).await;
     for n in 0..20 {
-        fixture.erasing.erase(&format!("user:u-late-{n}")).await.expect("erase");
+        fixture.erasing.erase(&format!("user:u-late-{n}"), &[]).await.expect("erase");
     }
     // One alone, and as many as one statement concludes alike.
     for records in [&records[..1], &records[1..]] {
@@ -220,7 +192,7 @@ pub async fn a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_
 ) {
     let NotificationRecord { id: message, request_id: request, .. } = delivered_to("u-gone", &fixture).await;
     assert_eq!(progress(&fixture, request).await.receipts.of(ReceiptKind::Delivered), 1);
-    fixture.erasing.erase("user:u-gone").await.expect("erase");
+    fixture.erasing.erase("user:u-gone", &[]).await.expect("erase");
     let after = progress(&fixture, request).await;
     assert!(after.receipts.is_empty() && after.delivered == 1, "{after:?}");
     let address = Address::new(Channel::InApp, &format!("{}@example.com", fixture.outbox.queue().as_str()));
@@ -296,7 +268,7 @@ fn direct() -> DirectRecipient {
     DirectRecipient { email: Some(format!("{}@example.com", Uuid::now_v7())), ..DirectRecipient::default() }
 }
 
-fn pending(request_id: Uuid, channel: Channel, recipient: &str) -> NotificationRecord {
+pub(super) fn pending(request_id: Uuid, channel: Channel, recipient: &str) -> NotificationRecord {
     NotificationRecord {
         id: message_id(request_id, channel, recipient),
         request_id,

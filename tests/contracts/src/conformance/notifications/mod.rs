@@ -4,6 +4,7 @@ pub mod attempts;
 pub mod cancelling;
 pub mod digests;
 pub mod erasing;
+pub mod forgetting;
 pub mod in_app;
 pub mod listing;
 pub mod messages;
@@ -25,6 +26,7 @@ pub const CLAUSES: &[&[Case<NotificationFixture>]] = &[
     restoring::CLAUSES,
     cancelling::CLAUSES,
     erasing::CLAUSES,
+    forgetting::CLAUSES,
     messages::CLAUSES,
     reports::CLAUSES,
     in_app::CLAUSES,

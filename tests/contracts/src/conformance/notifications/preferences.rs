@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
-use claimstream_domain::notification::{
-    Channel,
-    consent::{Address, PreferenceChange, Preferences, Suppression},
+use claimstream_domain::{
+    Fingerprint,
+    notification::{
+        Channel,
+        consent::{Address, PreferenceChange, Preferences, Suppression},
+    },
 };
 use claimstream_ports::{StoreErrorKind, notification::ConsentsRead};
 use futures::future::join_all;
@@ -22,6 +25,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     more_recipients_are_read_than_one_statement_names,
     changes_of_one_recipient_at_a_time_are_all_kept,
     a_change_that_is_refused_changes_nothing,
+    preferences_that_changed_since_they_were_read_are_not_replaced,
     of_two_reasons_to_suppress_an_address_the_stronger_one_is_kept,
     an_address_is_suppressed_however_it_is_spelled_until_it_is_lifted,
     suppressed_addresses_are_read_page_by_page,
@@ -82,6 +86,33 @@ pub async fn a_change_that_is_refused_changes_nothing(fixture: NotificationFixtu
     let refused = fixture.store.preferences.change(&key, &changes(&too_many)).await.expect_err("too many");
     assert_eq!(refused.kind(), StoreErrorKind::Corrupt, "{refused}");
     assert_eq!(consents(&fixture.rival, &[key], &[]).await.preferences, [before]);
+}
+
+/// Promise: a recipient's preferences are replaced only if nothing has changed since they were read, where the caller asks for that
+/// Guard: preferences that have changed are not replaced under a condition |
+/// domain/src/notification/consent/preference_change.rs `apply`: no refusal
+/// Guard: the condition holds until the preferences are replaced | adapters/sea-orm/src/notifications/preferences.rs `change_once`: the
+/// preferences are read before the transaction
+pub async fn preferences_that_changed_since_they_were_read_are_not_replaced(fixture: NotificationFixture) {
+    let key = key();
+    let wanted = |n: usize| changed(Preferences::default(), &[format!("email/category-{n}=off")]);
+    let replace = async |ports: &NotificationPorts, before: &Preferences, n: usize| {
+        let before = vec![Fingerprint::of(&[b"another"]), Fingerprint::of_json(before)];
+        ports.preferences.change(&key, &[PreferenceChange::AllIf { before, wanted: wanted(n) }]).await
+    };
+    let nothing = Preferences::default();
+    let click = change(&fixture.rival, &key, &["any/marketing=off"]).await;
+    let refused = replace(&fixture.store, &nothing, 0).await.expect_err("a change in between");
+    assert_eq!(refused.kind(), StoreErrorKind::Conflict, "{refused}");
+    let kept = async || consents(&fixture.rival, std::slice::from_ref(&key), &[]).await.preferences;
+    assert_eq!(kept().await, std::slice::from_ref(&click));
+    // Of callers that have read the same, one is first.
+    let sides = [&fixture.store, &fixture.rival];
+    let answers = join_all((0..8).map(|n| replace(sides[n % 2], &click, n))).await;
+    let firsts: Vec<_> = answers.iter().flatten().collect();
+    assert!(firsts.len() == 1 && answers.iter().flatten().eq(&kept().await), "{answers:?}");
+    let first = answers.iter().position(Result::is_ok).expect("one");
+    assert_eq!(replace(&fixture.store, &click, first).await.expect("the same again"), wanted(first));
 }
 
 pub async fn of_two_reasons_to_suppress_an_address_the_stronger_one_is_kept(fixture: NotificationFixture) {
@@ -166,6 +197,11 @@ async fn change(ports: &NotificationPorts, key: &str, texts: &[impl AsRef<str>])
 
 fn changes(texts: &[impl AsRef<str>]) -> Vec<PreferenceChange> {
     texts.iter().map(|text| text.as_ref().parse().expect("a change")).collect()
+}
+
+fn changed(before: Preferences, texts: &[impl AsRef<str>]) -> Preferences {
+    let all = changes(texts);
+    all.iter().try_fold(before, |before, change| change.apply(before)).expect("preferences")
 }
 
 /// The key of a recipient that nobody else has.

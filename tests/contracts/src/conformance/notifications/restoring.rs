@@ -108,7 +108,7 @@ pub async fn a_missing_record_of_an_erased_recipient_is_cancelled_and_names_nobo
             ..NotificationMessage::erased(records[0].id, request, Channel::Email)
         };
         fixture.outbox.store.enqueue(&[delivery_message(&payload).expect("a message")]).await;
-        fixture.erasing.erase(&keys[0]).await.expect("erase");
+        fixture.erasing.erase(&keys[0], &[]).await.expect("erase");
         let stand = restore(&fixture, &records, FanOutEnd::Done).await;
         assert_eq!(stand, [Some(DeliveryStatus::Cancelled), Some(DeliveryStatus::Pending)]);
         let kept = fixture.store.reports.record(records[0].id).await.expect("read").expect("a record");
@@ -127,7 +127,7 @@ pub async fn a_missing_record_of_an_erased_recipient_is_cancelled_and_names_nobo
 pub async fn a_missing_record_of_an_erased_member_of_a_segment_is_cancelled(fixture: NotificationFixture) {
     let request = submitted(&fixture).await;
     let gone = member();
-    fixture.erasing.erase(&gone).await.expect("erase");
+    fixture.erasing.erase(&gone, &[]).await.expect("erase");
     let records = [pending(request, &gone), pending(request, &member())];
     let stand = restore(&fixture, &records, FanOutEnd::Done).await;
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled), Some(DeliveryStatus::Pending)]);
@@ -138,7 +138,7 @@ pub async fn a_missing_record_of_an_erased_member_of_a_segment_is_cancelled(fixt
 
 pub async fn nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request(fixture: NotificationFixture) {
     let (gone, unknown) = (member(), Uuid::now_v7());
-    fixture.erasing.erase(&gone).await.expect("erase");
+    fixture.erasing.erase(&gone, &[]).await.expect("erase");
     let stand =
         restore(&fixture, &[pending(unknown, &gone), pending(unknown, &member())], FanOutEnd::Done).await;
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled), None]);
@@ -147,14 +147,14 @@ pub async fn nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request(f
 pub async fn somebody_who_came_back_after_an_erasure_has_a_record_restored(fixture: NotificationFixture) {
     let key = member();
     let before = submitted(&fixture).await;
-    fixture.erasing.erase(&key).await.expect("erase");
+    fixture.erasing.erase(&key, &[]).await.expect("erase");
     fixture.outbox.advance(Duration::from_secs(60)).await;
     let after = submitted(&fixture).await;
     let records = [before, after].map(|request| pending(request, &key));
     let stand = restore(&fixture, &records, FanOutEnd::Done).await;
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled), Some(DeliveryStatus::Pending)]);
     fixture.outbox.advance(Duration::from_secs(60)).await;
-    fixture.erasing.erase(&key).await.expect("erase");
+    fixture.erasing.erase(&key, &[]).await.expect("erase");
     let records = [NotificationRecord { id: Uuid::now_v7(), ..pending(after, &key) }];
     let stand = restore(&fixture, &records, FanOutEnd::Done).await;
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled)], "erased once more");
@@ -165,13 +165,13 @@ pub async fn an_erasure_beside_a_restored_record_leaves_it_cancelled(fixture: No
     for turn in 0..24 {
         let key = member();
         if turn % 2 == 1 {
-            fixture.erasing.erase(&key).await.expect("erase");
+            fixture.erasing.erase(&key, &[]).await.expect("erase");
             fixture.outbox.advance(Duration::from_secs(1)).await;
         }
         let request = submitted(&fixture).await;
         let records = [pending(request, &key)];
         let (erased, stand) =
-            futures::join!(fixture.erasing.erase(&key), restore(&fixture, &records, FanOutEnd::Done));
+            futures::join!(fixture.erasing.erase(&key, &[]), restore(&fixture, &records, FanOutEnd::Done));
         erased.expect("erase");
         assert!(
             matches!(stand[..], [Some(DeliveryStatus::Cancelled | DeliveryStatus::Pending)]),
