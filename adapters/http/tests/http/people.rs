@@ -118,6 +118,8 @@ async fn what_no_directory_can_keep_is_refused_at_its_field() {
         (json!({"user": "v"}), "#/user"),
         (json!({"mail": "a"}), "#/mail"),
         (json!({"time_zone": "Mars"}), "#/time_zone"),
+        (json!([]), "#"),
+        (json!(["u", "ann@example.com"]), "#"),
     ] {
         let refused = change(&api, "PUT", "/v1/recipients/u", &body).await;
         assert_eq!(refused.pointer(), pointer, "{refused:?}");
