@@ -227,7 +227,7 @@ async fn erase(
     state: extract::State<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<Json<ErasedShown>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    check_id(&id)?;
     let key = key_of(&id);
     let erase = Arc::clone(&state.stores.people.erase);
     // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
@@ -242,6 +242,7 @@ async fn erase(
 /// Shows what a user wants; nothing is set for one that never said.
 #[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
     (status = 200, description = "What it wants", body = shapes::Preferences),
+    (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
     Reading,
 ))]
 async fn preferences(
@@ -249,6 +250,7 @@ async fn preferences(
     state: extract::State<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<Json<Preferences>, Problem> {
+    check_id(&id)?;
     let keys = [key_of(&id)];
     let read = state.ask(state.stores.preferences.consents(&keys, &[])).await?;
     Ok(Json(read.preferences.into_iter().next().unwrap_or_default()))
@@ -265,13 +267,17 @@ async fn set_preferences(
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<Preferences>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    check_id(&id)?;
     let wanted: Preferences = json::read(&payload.headers, &payload.bytes)?;
     wanted.check().map_err(|e| Problem::invalid(Fault::at("/rules", e.to_string())))?;
     let all = [PreferenceChange::All(wanted)];
     let now = state.ask(state.stores.preferences.change(&key_of(&id), &all)).await?;
     tracing::debug!(caller = caller.name, "preferences set");
     Ok(Json(now))
+}
+
+fn check_id(id: &str) -> Result<(), Problem> {
+    DirectoryEntry::check_id(id).map_err(|why| Problem::invalid(Fault::parameter("id", why.to_string())))
 }
 
 /// The key under which everything about a user is kept.
