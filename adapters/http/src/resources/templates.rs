@@ -242,7 +242,7 @@ async fn version(
 /// Publishes the draft, if it is without faults, or an older version again.
 ///
 /// It may be repeated: a draft that says what the newest version says is published already.
-#[utoipa::path(post, path = "/v1/templates/{id}/publish", operation_id = "publish_template", tag = "templates", params(TemplateId), request_body = PublishBody, responses(
+#[utoipa::path(post, path = "/v1/templates/{id}/publish", operation_id = "publish_template", tag = "templates", params(TemplateId), request_body = Option<PublishBody>, responses(
     (status = 200, description = "The version that is sent now", body = PublishedVersion),
     (status = 404, description = "There is no such template or version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "Another call has published a version meanwhile, or this server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -256,7 +256,7 @@ async fn publish(
 ) -> Result<Json<PublishedVersion>, Problem> {
     let PublishBody { version } = match payload.bytes.is_empty() {
         true => PublishBody::default(),
-        false => json::read(&payload.headers, &payload.bytes)?,
+        false => json::read::<Option<_>>(&payload.headers, &payload.bytes)?.unwrap_or_default(),
     };
     let published = answered(state.in_time(desk(&state)?.publish(&id, version)).await?)?;
     tracing::info!(id, number = published.number, caller = caller.name, "template published");
