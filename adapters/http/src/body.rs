@@ -61,7 +61,7 @@ pub(crate) struct NotificationBody {
     category: Option<Category>,
     /// How urgent it is; `normal` if it says nothing.
     #[serde(default)]
-    #[schema(value_type = Option<shapes::Priority>)]
+    #[schema(value_type = shapes::Priority, required = false)]
     priority: Priority,
     /// A note for people.
     #[serde(default)]

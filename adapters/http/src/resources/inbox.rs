@@ -39,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[into_params(parameter_in = Query)]
 struct InboxQuery {
     /// The `next` of the page before.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// Only those that the user has not read.
     unread: Option<bool>,
@@ -76,6 +77,7 @@ struct Marked {
 #[into_params(parameter_in = Query)]
 struct UpToQuery {
     /// The newest entry that the user has seen; the newest one of all unless given.
+    #[param(value_type = Option<Uuid>)]
     up_to: Option<String>,
 }
 

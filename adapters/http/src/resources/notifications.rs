@@ -89,6 +89,7 @@ struct ListQuery {
     /// Only those of the requester with this id.
     requester: Option<String>,
     /// The `next` of the page before.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// The most notifications, 1 to 500; 50 unless given.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]

@@ -10,7 +10,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::notification::Erased;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{ArrayBuilder, RefOr, Schema},
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -115,11 +118,10 @@ struct FoundPage {
 }
 
 /// A user, and the segments that it is in.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct EntryShown {
     #[serde(flatten)]
     recipient: RecipientBody,
-    /// By name; the first 1,000.
     segments: Vec<String>,
 }
 
@@ -278,6 +280,24 @@ async fn set_preferences(
 
 fn check_id(id: &str) -> Result<(), Problem> {
     DirectoryEntry::check_id(id).map_err(|why| Problem::invalid(Fault::parameter("id", why.to_string())))
+}
+
+impl ToSchema for EntryShown {}
+
+impl PartialSchema for EntryShown {
+    /// One object: a body with fields of its own refuses all others, so it cannot be a part of a description.
+    fn schema() -> RefOr<Schema> {
+        let mut shape = RecipientBody::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut shape {
+            let segments = ArrayBuilder::new().items(String::schema());
+            let segments =
+                segments.description(Some("The segments that it is in, by name; the first 1,000."));
+            object.properties.insert("segments".into(), Schema::from(segments).into());
+            object.required = vec!["attributes".into(), "segments".into()];
+            object.description = Some("A user of the directory, and the segments that it is in.".into());
+        }
+        shape
+    }
 }
 
 /// The key under which everything about a user is kept.

@@ -63,6 +63,7 @@ struct TemplatePage {
 
 /// A template in a list.
 #[derive(Serialize, ToSchema)]
+#[schema(as = TemplateListed)]
 struct Listed {
     #[schema(example = "order-paid")]
     id: String,
@@ -217,7 +218,7 @@ async fn save(
 
 /// Shows a version: what it says, and copies of the templates that it includes.
 #[utoipa::path(get, path = "/v1/templates/{id}/versions/{number}", operation_id = "show_template_version", tag = "templates",
-    params(TemplateId, ("number" = String, Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
+    params(TemplateId, ("number" = inline(shapes::VersionNumber), Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
     (status = 200, description = "The version", body = shapes::TemplateVersion),
     (status = 400, description = "The number is none", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such version", content_type = "application/problem+json", body = Problem),
