@@ -25,6 +25,17 @@ pub(crate) enum RequesterKind {
     Service,
 }
 
+/// Where a notification itself says that it stands.
+#[derive(ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum RecordedStatus {
+    Pending,
+    Processing,
+    Dispatched,
+    Failed,
+    Cancelled,
+}
+
 /// One of a user, a segment and somebody given by address.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]

@@ -85,6 +85,7 @@ struct Cancellation {
 #[into_params(parameter_in = Query)]
 struct ListQuery {
     /// Only those that stand here.
+    #[param(value_type = Option<shapes::RecordedStatus>, inline)]
     status: Option<String>,
     /// Only those of the requester with this id.
     requester: Option<String>,

@@ -150,6 +150,8 @@ fn the_description_allows_what_is_read_and_no_more() {
         assert_eq!(parameter(method, path, name)["format"], "uuid", "{path}");
     }
     assert_eq!(parameter("get", "/v1/suppressions", "after")["pattern"], "^[0-9a-fA-F]{64}$");
+    let status = parameter("get", "/v1/notifications", "status");
+    assert!(status["enum"].is_array() || status["oneOf"].is_array(), "{status}");
     let number = parameter("get", "/v1/templates/{id}/versions/{number}", "number");
     assert_eq!(
         (&number["oneOf"][0]["type"], &number["oneOf"][1]["enum"]),
