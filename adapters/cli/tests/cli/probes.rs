@@ -59,6 +59,10 @@ fn a_relay_shows_that_it_is_ready_and_what_it_has_delivered() {
         .iter()
         .all(|line| metrics.text.lines().any(|one| one == *line))
     });
+    let metrics = client.get("/metrics").text;
+    for name in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(metrics.contains(&format!("# HELP {name} ")), "{name} says nothing of itself");
+    }
     assert_eq!(client.get("/nothing").status, 404);
     running.signal("TERM");
     assert!(running.end().success());
