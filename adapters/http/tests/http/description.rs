@@ -53,6 +53,14 @@ async fn every_described_route_is_served() {
     }
 }
 
+#[tokio::test]
+async fn the_description_of_a_server_without_tokens_demands_none() {
+    assert_eq!(described()["security"], json!([{"token": []}]));
+    let open = Api::open(Ports::default()).get("/openapi.json").await.body;
+    assert_eq!(open["security"], json!([{"token": []}, {}]), "a client made of it can send one elsewhere");
+    assert!(open["components"]["securitySchemes"]["token"].is_object());
+}
+
 /// Generators of clients refuse a description in which two operations have one id.
 #[test]
 fn the_description_says_what_is_checked() {
