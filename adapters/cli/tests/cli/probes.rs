@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A relay or a server with probes, and a client of them.
-fn start(operator: &Operator, arguments: &[&str]) -> (Running, WebClient) {
+pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> (Running, WebClient) {
     let log = std::fs::File::create(operator.path(LOG)).unwrap();
     let usual =
         ["--log-format", "json", "--set", "probes.listen=127.0.0.1:0", "--set", "probes.count_every=1s"];
