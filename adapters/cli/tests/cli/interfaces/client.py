@@ -25,7 +25,8 @@ def main(folder, address, token):
         sent = send_notification.sync_detailed(client=client, body=body, idempotency_key="order-7")
         again = send_notification.sync_detailed(client=client, body=body, idempotency_key="order-7")
         shown = show_notification.sync(sent.parsed.id, client=client)
-        while shown.pending or not shown.total:
+        deadline = time.monotonic() + 300
+        while (shown.pending or not shown.total) and time.monotonic() < deadline:
             time.sleep(0.05)
             shown = show_notification.sync(sent.parsed.id, client=client)
         page = list_messages.sync(sent.parsed.id, client=client)

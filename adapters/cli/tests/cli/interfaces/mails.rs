@@ -2,6 +2,8 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::Stdio,
+    sync::mpsc::{self, Receiver},
+    thread,
 };
 
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use crate::operator::{Operator, Running, STUCK};
 /// A mail server that refuses a bare CR and a bare LF.
 pub(super) struct Mails {
     _running: Running,
-    output: BufReader<std::process::ChildStdout>,
+    output: Receiver<String>,
     port: u16,
 }
 
@@ -35,15 +37,16 @@ impl Mails {
         let mut command = tools.python(&operator.path(""));
         let mut running =
             command.arg(script("mails.py")).stdin(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut output = BufReader::new(running.stdout.take().unwrap());
-        let mut port = String::new();
-        output.read_line(&mut port).unwrap();
-        let port = port.trim().parse().unwrap_or_else(|e| panic!("{e}: {port:?}"));
+        let (lines, output) = mpsc::channel();
+        let said = BufReader::new(running.stdout.take().unwrap());
+        thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| lines.send(line)));
+        let port = output.recv_timeout(STUCK).unwrap();
+        let port = port.parse().unwrap_or_else(|e| panic!("{e}: {port:?}"));
         Self { _running: Running(running), output, port }
     }
 
     /// Delivers mails whose title or whose body is one of these texts, and gives what the server says of each, in some order.
-    pub(super) fn deliver(&mut self, operator: &Operator, texts: &[&str]) -> Vec<Value> {
+    pub(super) fn deliver(&self, operator: &Operator, texts: &[&str]) -> Vec<Value> {
         operator.write(
             "claimstream.toml",
             format!(
@@ -61,14 +64,13 @@ impl Mails {
     }
 
     /// What it says next of a mail.
-    fn next(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
+    fn next(&self) -> Value {
+        let line = self.output.recv_timeout(STUCK).expect("the server says something of each mail");
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
     }
 
     /// Its answer to bytes, after its greeting, and what it says of them.
-    pub(super) fn answer(&mut self, bytes: &[u8]) -> (String, Value) {
+    pub(super) fn answer(&self, bytes: &[u8]) -> (String, Value) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(STUCK)).unwrap();
         stream.write_all(bytes).unwrap();

@@ -113,7 +113,7 @@ fn the_library_of_standard_webhooks_verifies_a_webhook() {
 fn a_server_that_refuses_bare_ends_of_lines_takes_every_mail() {
     let Some(tools) = Tools::named("a strict mail server") else { return };
     let operator = Operator::with_database();
-    let mut mails = Mails::start(&tools, &operator);
+    let mails = Mails::start(&tools, &operator);
     let said = mails.deliver(&operator, &mails::TEXTS);
     let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n").trim().to_owned();
     let mut taken: Vec<_> = said.iter().filter_map(|said| said["taken"].as_str()).map(lines).collect();
