@@ -43,6 +43,10 @@ impl Probing {
         let address = server.address().map_err(refused)?;
         let exporter = recorder().map_err(|e| Failure::Refused(format!("no metrics can be kept: {e}")))?;
         describe();
+        metrics::describe_gauge!(
+            "claimstream_build_info",
+            "Always 1; the label has the version of the program"
+        );
         metrics::gauge!("claimstream_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         tracing::info!(probes = %address, "probes started: /healthz, /readyz, /metrics");
         let renewing = config.relay.lease.renew_after() + Duration::from_secs(10);

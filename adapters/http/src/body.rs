@@ -61,7 +61,7 @@ pub(crate) struct NotificationBody {
     category: Option<Category>,
     /// How urgent it is; `normal` if it says nothing.
     #[serde(default)]
-    #[schema(value_type = Option<shapes::Priority>)]
+    #[schema(value_type = shapes::Priority, required = false)]
     priority: Priority,
     /// A note for people.
     #[serde(default)]
@@ -130,7 +130,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use claimstream_domain::notification::{
-        Attachment, Template, TemplateText, TemplateVariable, TemplateVersion,
+        Attachment, RequestStatus, Template, TemplateText, TemplateVariable, TemplateVersion,
     };
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
@@ -217,5 +217,8 @@ mod tests {
         assert_eq!(documented, Channel::ALL.map(|channel| channel.name().to_owned()));
         let documented = words(serde_json::to_value(shapes::Priority::schema()).unwrap());
         assert_eq!(documented, Priority::ALL.map(|priority| priority.name().to_owned()));
+        let documented = words(serde_json::to_value(shapes::RecordedStatus::schema()).unwrap());
+        let recorded = RequestStatus::ALL.into_iter().filter(|status| status.is_recorded());
+        assert_eq!(documented, recorded.map(|status| status.name().to_owned()).collect::<Vec<_>>());
     }
 }

@@ -26,6 +26,10 @@ pub(crate) fn read<T: DeserializeOwned>(headers: &HeaderMap, body: &Bytes) -> Re
     if !is_json(headers) {
         return Err(Problem::media_type());
     }
+    // Serde would read the fields of an object from an array, in their order.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(Problem::invalid(Fault::at("", "it must be an object and is an array")));
+    }
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json)
         .map_err(|error| Problem::invalid(Fault::at(pointer(error.path()), error.inner().to_string())))?;

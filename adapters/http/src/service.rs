@@ -96,6 +96,9 @@ impl Service {
         let (limited, mut api) = limited().split_for_parts();
         let (free, of_health) = health::routes().split_for_parts();
         api.merge(of_health);
+        if self.state.tokens.is_none() {
+            description::let_tokens_be_left_out(&mut api);
+        }
         let admit = middleware::from_fn_with_state(Arc::clone(&self.state), guard::admit);
         let finish = middleware::from_fn_with_state(Arc::clone(&self.state), guard::finish);
         let router = limited

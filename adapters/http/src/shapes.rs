@@ -25,6 +25,17 @@ pub(crate) enum RequesterKind {
     Service,
 }
 
+/// Where a notification itself says that it stands.
+#[derive(ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum RecordedStatus {
+    Pending,
+    Processing,
+    Dispatched,
+    Failed,
+    Cancelled,
+}
+
 /// One of a user, a segment and somebody given by address.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
@@ -86,8 +97,8 @@ pub(crate) struct Content {
     #[schema(min_length = 1, max_length = 2048)]
     image_url: Option<String>,
     /// Files that go with it, at most 16.
-    #[schema(max_items = 16)]
-    attachments: Option<Vec<Attachment>>,
+    #[schema(max_items = 16, required = false)]
+    attachments: Vec<Attachment>,
 }
 
 /// How urgent a notification is. Each priority has queues of its own.
@@ -133,7 +144,8 @@ pub(crate) struct TemplateCall {
     #[schema(min_length = 1, max_length = 128)]
     id: String,
     /// The value of each variable.
-    params: Option<BTreeMap<String, String>>,
+    #[schema(required = false)]
+    params: BTreeMap<String, String>,
 }
 
 /// What a template says, on all its channels and in all its languages, and which variables it has.
@@ -176,15 +188,30 @@ pub(crate) struct TemplateVersion {
     number: u32,
     template: Template,
     /// What it includes, by id.
-    partials: Option<BTreeMap<String, Template>>,
+    #[schema(required = false)]
+    partials: BTreeMap<String, Template>,
+}
+
+/// The number of a version, or the word for the one that is sent.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum VersionNumber {
+    Number(u32),
+    Latest(#[schema(inline)] LatestVersion),
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LatestVersion {
+    Latest,
 }
 
 /// What a recipient wants: what it opted out of, where it lives, and when it is not to be disturbed.
 #[derive(ToSchema)]
 pub(crate) struct Preferences {
     /// What it wants and does not want; everything else is allowed. At most 500.
-    #[schema(max_items = 500)]
-    rules: Option<Vec<PreferenceRule>>,
+    #[schema(max_items = 500, required = false)]
+    rules: Vec<PreferenceRule>,
     /// The zone of its quiet hours, such as `Europe/Berlin`.
     time_zone: Option<String>,
     /// Its quiet hours, such as `22:00-08:00`.

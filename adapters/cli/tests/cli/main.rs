@@ -18,6 +18,8 @@ mod doctor;
 mod example_file;
 mod exit_codes;
 mod in_app;
+#[cfg(unix)]
+mod interfaces;
 mod json;
 #[cfg(unix)]
 mod latency;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A relay or a server with probes, and a client of them.
-fn start(operator: &Operator, arguments: &[&str]) -> (Running, WebClient) {
+pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> (Running, WebClient) {
     let log = std::fs::File::create(operator.path(LOG)).unwrap();
     let usual =
         ["--log-format", "json", "--set", "probes.listen=127.0.0.1:0", "--set", "probes.count_every=1s"];
@@ -59,6 +59,10 @@ fn a_relay_shows_that_it_is_ready_and_what_it_has_delivered() {
         .iter()
         .all(|line| metrics.text.lines().any(|one| one == *line))
     });
+    let metrics = client.get("/metrics").text;
+    for name in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(metrics.contains(&format!("# HELP {name} ")), "{name} says nothing of itself");
+    }
     assert_eq!(client.get("/nothing").status, 404);
     running.signal("TERM");
     assert!(running.end().success());

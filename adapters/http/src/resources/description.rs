@@ -11,7 +11,7 @@ use utoipa::{
     Modify, OpenApi,
     openapi::{
         self,
-        security::{Http, HttpAuthScheme, SecurityScheme},
+        security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
     },
 };
 
@@ -45,6 +45,11 @@ impl Modify for Token {
         let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         api.components.get_or_insert_default().add_security_scheme("token", token);
     }
+}
+
+/// Says that callers need no token; they may send one, as the clients do that are made of the description.
+pub(crate) fn let_tokens_be_left_out(api: &mut openapi::OpenApi) {
+    api.security.get_or_insert_default().push(SecurityRequirement::default());
 }
 
 /// The routes of the description and of the page to try it; they need no token.

@@ -39,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[into_params(parameter_in = Query)]
 struct InboxQuery {
     /// The `next` of the page before.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// Only those that the user has not read.
     unread: Option<bool>,
@@ -76,6 +77,7 @@ struct Marked {
 #[into_params(parameter_in = Query)]
 struct UpToQuery {
     /// The newest entry that the user has seen; the newest one of all unless given.
+    #[param(value_type = Option<Uuid>)]
     up_to: Option<String>,
 }
 
@@ -204,7 +206,7 @@ async fn marked_of(state: &State, user: &str, marked: u64) -> Result<Json<Marked
 
 /// Makes a pass, by which a browser reads one user's inbox for a while.
 #[utoipa::path(post, path = "/v1/recipients/{id}/inbox/pass", operation_id = "make_inbox_pass", tag = "inbox",
-    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id")), request_body = PassAsked, responses(
+    params(("id" = String, Path, min_length = 1, max_length = 255, description = "The user's id")), request_body = Option<PassAsked>, responses(
     (status = 200, description = "The pass", body = PassGiven),
     (status = 400, description = "The body is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -221,10 +223,11 @@ async fn pass(
     payload: Payload,
 ) -> Result<Json<PassGiven>, Problem> {
     let user = known(&user)?;
-    let PassAsked { seconds } = match payload.bytes.is_empty() {
-        true => PassAsked { seconds: PassAsked::usual() },
-        false => json::read(&payload.headers, &payload.bytes)?,
+    let asked = match payload.bytes.is_empty() {
+        true => None,
+        false => json::read::<Option<PassAsked>>(&payload.headers, &payload.bytes)?,
     };
+    let seconds = asked.map_or_else(PassAsked::usual, |asked| asked.seconds);
     if !(1..=PassAsked::MOST).contains(&seconds) {
         return Err(Problem::invalid(Fault::at("/seconds", format!("it must be 1 to {}", PassAsked::MOST))));
     }

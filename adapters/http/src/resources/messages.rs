@@ -26,6 +26,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[into_params(parameter_in = Query)]
 struct PageQuery {
     /// The `next` of the page before.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// The most messages, 1 to 500; 50 unless given.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]

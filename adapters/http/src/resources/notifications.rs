@@ -85,10 +85,12 @@ struct Cancellation {
 #[into_params(parameter_in = Query)]
 struct ListQuery {
     /// Only those that stand here.
+    #[param(value_type = Option<shapes::RecordedStatus>, inline)]
     status: Option<String>,
     /// Only those of the requester with this id.
     requester: Option<String>,
     /// The `next` of the page before.
+    #[param(value_type = Option<Uuid>)]
     after: Option<String>,
     /// The most notifications, 1 to 500; 50 unless given.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]

@@ -6,15 +6,12 @@ use axum::{
 };
 use claimstream_domain::{
     Fingerprint,
-    notification::{
-        DirectoryEntry,
-        consent::{PreferenceChange, Preferences},
-    },
+    notification::consent::{PreferenceChange, Preferences},
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    recipients::{UserId, key_of},
+    recipients::{UserId, check_id, key_of},
     refusals::{Reading, Writing},
 };
 use crate::{
@@ -35,6 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 /// Shows what a user wants; nothing is set for one that never said.
 #[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
     (status = 200, description = "What it wants", body = shapes::Preferences, headers(("ETag" = String, description = "Names these preferences"))),
+    (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
     Reading,
 ))]
 async fn preferences(
@@ -42,6 +40,7 @@ async fn preferences(
     state: extract::State<Arc<State>>,
     Path(id): Path<String>,
 ) -> Result<([(HeaderName, String); 1], Json<Preferences>), Problem> {
+    check_id(&id)?;
     let keys = [key_of(&id)];
     let read = state.ask(state.stores.preferences.consents(&keys, &[])).await?;
     let kept = read.preferences.into_iter().next().unwrap_or_default();
@@ -64,7 +63,7 @@ async fn set_preferences(
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<Preferences>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
+    check_id(&id)?;
     let wanted: Preferences = json::read(&payload.headers, &payload.bytes)?;
     wanted.check().map_err(|e| Problem::invalid(Fault::at("/rules", e.to_string())))?;
     let all = [match if_match(&payload.headers)? {

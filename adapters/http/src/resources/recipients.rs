@@ -10,7 +10,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::notification::Erased;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{ArrayBuilder, RefOr, Schema},
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -110,11 +113,10 @@ struct FoundPage {
 }
 
 /// A user, and the segments that it is in.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct EntryShown {
     #[serde(flatten)]
     recipient: RecipientBody,
-    /// By name; the first 1,000.
     segments: Vec<String>,
 }
 
@@ -232,11 +234,12 @@ async fn erase(
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<ErasedShown>, Problem> {
-    DirectoryEntry::check_id(&id).map_err(|e| Problem::invalid(Fault::parameter("id", e.to_string())))?;
-    let addresses = match payload.bytes.is_empty() {
-        true => Vec::new(),
-        false => json::read::<ErasureBody>(&payload.headers, &payload.bytes)?.spellings()?,
+    check_id(&id)?;
+    let body = match payload.bytes.is_empty() {
+        true => None,
+        false => json::read::<Option<ErasureBody>>(&payload.headers, &payload.bytes)?,
     };
+    let addresses = body.map_or(Ok(Vec::new()), |body| body.spellings())?;
     let key = key_of(&id);
     let erase = Arc::clone(&state.stores.people.erase);
     // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
@@ -246,6 +249,28 @@ async fn erase(
     let Erased { requests, records, bodies, dead_letters } = state.ask(ready(erased)).await?;
     tracing::info!(requests, records, caller = caller.name, "recipient erased");
     Ok(Json(ErasedShown { requests, records, payloads: bodies, dead_letters }))
+}
+
+pub(super) fn check_id(id: &str) -> Result<(), Problem> {
+    DirectoryEntry::check_id(id).map_err(|why| Problem::invalid(Fault::parameter("id", why.to_string())))
+}
+
+impl ToSchema for EntryShown {}
+
+impl PartialSchema for EntryShown {
+    /// One object: a body with fields of its own refuses all others, so it cannot be a part of a description.
+    fn schema() -> RefOr<Schema> {
+        let mut shape = RecipientBody::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut shape {
+            let segments = ArrayBuilder::new().items(String::schema());
+            let segments =
+                segments.description(Some("The segments that it is in, by name; the first 1,000."));
+            object.properties.insert("segments".into(), Schema::from(segments).into());
+            object.required = vec!["attributes".into(), "segments".into()];
+            object.description = Some("A user of the directory, and the segments that it is in.".into());
+        }
+        shape
+    }
 }
 
 /// The key under which everything about a user is kept.

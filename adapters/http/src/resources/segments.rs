@@ -1,7 +1,10 @@
 use std::sync::Arc;
 
 use axum::extract::{self, Path, Query, rejection::QueryRejection};
-use claimstream_domain::notification::{DirectoryEntry, SegmentPlace};
+use claimstream_domain::{
+    Invalid,
+    notification::{DirectoryEntry, SegmentPlace},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -102,7 +105,7 @@ async fn put(
     state: extract::State<Arc<State>>,
     Path((name, user)): Path<(String, String)>,
 ) -> Result<Json<MemberShown>, Problem> {
-    check(&name)?;
+    check(&name, &user)?;
     let unknown = state.ask(state.stores.people.directory()?.users.put_members(&name, &[user])).await?;
     match unknown.is_empty() {
         true => Ok(Json(MemberShown { is_member: true })),
@@ -122,12 +125,13 @@ async fn remove(
     state: extract::State<Arc<State>>,
     Path((name, user)): Path<(String, String)>,
 ) -> Result<Json<MemberShown>, Problem> {
-    check(&name)?;
+    check(&name, &user)?;
     state.ask(state.stores.people.directory()?.users.remove_members(&name, &[user])).await?;
     Ok(Json(MemberShown { is_member: false }))
 }
 
-fn check(name: &str) -> Result<(), Problem> {
-    let checked = DirectoryEntry::check_segment(name);
-    checked.map_err(|e| Problem::invalid(Fault::parameter("name", e.to_string())))
+fn check(name: &str, user: &str) -> Result<(), Problem> {
+    let wrong = |parameter, why: Invalid| Problem::invalid(Fault::parameter(parameter, why.to_string()));
+    DirectoryEntry::check_segment(name).map_err(|why| wrong("name", why))?;
+    DirectoryEntry::check_id(user).map_err(|why| wrong("user", why))
 }

@@ -36,6 +36,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[into_params(parameter_in = Query)]
 struct PageQuery {
     /// The `next` of the page before.
+    #[param(pattern = "^[0-9a-fA-F]{64}$")]
     after: Option<String>,
     /// The most addresses, 1 to 500; 50 unless given.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]

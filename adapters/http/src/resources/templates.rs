@@ -63,6 +63,7 @@ struct TemplatePage {
 
 /// A template in a list.
 #[derive(Serialize, ToSchema)]
+#[schema(as = TemplateListed)]
 struct Listed {
     #[schema(example = "order-paid")]
     id: String,
@@ -217,7 +218,7 @@ async fn save(
 
 /// Shows a version: what it says, and copies of the templates that it includes.
 #[utoipa::path(get, path = "/v1/templates/{id}/versions/{number}", operation_id = "show_template_version", tag = "templates",
-    params(TemplateId, ("number" = String, Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
+    params(TemplateId, ("number" = inline(shapes::VersionNumber), Path, description = "The number of the version, or `latest` for the one that is sent")), responses(
     (status = 200, description = "The version", body = shapes::TemplateVersion),
     (status = 400, description = "The number is none", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such version", content_type = "application/problem+json", body = Problem),
@@ -242,7 +243,7 @@ async fn version(
 /// Publishes the draft, if it is without faults, or an older version again.
 ///
 /// It may be repeated: a draft that says what the newest version says is published already.
-#[utoipa::path(post, path = "/v1/templates/{id}/publish", operation_id = "publish_template", tag = "templates", params(TemplateId), request_body = PublishBody, responses(
+#[utoipa::path(post, path = "/v1/templates/{id}/publish", operation_id = "publish_template", tag = "templates", params(TemplateId), request_body = Option<PublishBody>, responses(
     (status = 200, description = "The version that is sent now", body = PublishedVersion),
     (status = 404, description = "There is no such template or version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "Another call has published a version meanwhile, or this server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
@@ -256,7 +257,7 @@ async fn publish(
 ) -> Result<Json<PublishedVersion>, Problem> {
     let PublishBody { version } = match payload.bytes.is_empty() {
         true => PublishBody::default(),
-        false => json::read(&payload.headers, &payload.bytes)?,
+        false => json::read::<Option<_>>(&payload.headers, &payload.bytes)?.unwrap_or_default(),
     };
     let published = answered(state.in_time(desk(&state)?.publish(&id, version)).await?)?;
     tracing::info!(id, number = published.number, caller = caller.name, "template published");

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs, path::Path};
 
 use axum::http::StatusCode;
 use claimstream_domain::notification::{Content, DirectoryEntry, consent::Preferences};
@@ -53,6 +53,14 @@ async fn every_described_route_is_served() {
     }
 }
 
+#[tokio::test]
+async fn the_description_of_a_server_without_tokens_demands_none() {
+    assert_eq!(described()["security"], json!([{"token": []}]));
+    let open = Api::open(Ports::default()).get("/openapi.json").await.body;
+    assert_eq!(open["security"], json!([{"token": []}, {}]), "a client made of it can send one elsewhere");
+    assert!(open["components"]["securitySchemes"]["token"].is_object());
+}
+
 /// Generators of clients refuse a description in which two operations have one id.
 #[test]
 fn the_description_says_what_is_checked() {
@@ -79,6 +87,86 @@ fn the_description_says_what_is_checked() {
                 assert_eq!((&schema["minimum"], &schema["maximum"]), (&json!(1), &json!(500)), "{path}");
             }
         }
+    }
+}
+
+/// Of two shapes with one name the description has one, and says it of both.
+#[test]
+fn no_two_shapes_have_one_name() {
+    let mut names = BTreeSet::new();
+    for text in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        for shape in text.split("ToSchema)]\n").skip(1) {
+            let declared = shape.split_inclusive("struct ").next().unwrap();
+            let declared = declared.split_inclusive("enum ").next().unwrap();
+            let name = match declared.split_once("schema(as = ") {
+                Some((_, rest)) => rest,
+                None => &shape[declared.len()..],
+            };
+            let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap();
+            assert!(names.insert(name.to_owned()), "{name} is the name of two shapes");
+        }
+    }
+    assert!(names.len() > 50, "{names:?}");
+}
+
+fn sources(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        match path.is_dir() {
+            true => texts.extend(sources(&path)),
+            false => texts.extend(
+                path.extension().is_some_and(|it| it == "rs").then(|| fs::read_to_string(&path).unwrap()),
+            ),
+        }
+    }
+    texts
+}
+
+#[test]
+fn the_description_allows_what_is_read_and_no_more() {
+    let described = described();
+    let schema = |pointer: &str| described.pointer(&format!("/components/schemas/{pointer}")).unwrap();
+    // Neither is read as `null`.
+    assert_eq!(schema("NewNotification/properties/priority")["$ref"], "#/components/schemas/Priority");
+    for (list, kind) in [
+        ("Content/properties/attachments", "array"),
+        ("TemplateCall/properties/params", "object"),
+        ("Preferences/properties/rules", "array"),
+    ] {
+        assert_eq!(schema(list)["type"], kind, "{list}");
+        let (shape, name) = list.split_once("/properties/").unwrap();
+        let required = schema(shape)["required"].as_array().cloned().unwrap_or_default();
+        assert!(!required.contains(&json!(name)), "{list} may be left out");
+    }
+    let entry = schema("EntryShown");
+    assert_eq!((&entry["type"], &entry["required"]), (&json!("object"), &json!(["attributes", "segments"])));
+    assert_eq!(entry["properties"]["segments"]["type"], "array");
+
+    let operation = |method: &str, path: &str| described["paths"][path][method].clone();
+    let parameter = |method: &str, path: &str, name: &str| {
+        let operation = operation(method, path);
+        let all = operation["parameters"].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap()["schema"].clone()
+    };
+    for (method, path, name) in [
+        ("get", "/v1/notifications", "after"),
+        ("get", "/v1/notifications/{id}/messages", "after"),
+        ("get", "/v1/recipients/{id}/inbox", "after"),
+        ("post", "/v1/recipients/{id}/inbox/read-all", "up_to"),
+    ] {
+        assert_eq!(parameter(method, path, name)["format"], "uuid", "{path}");
+    }
+    assert_eq!(parameter("get", "/v1/suppressions", "after")["pattern"], "^[0-9a-fA-F]{64}$");
+    let status = parameter("get", "/v1/notifications", "status");
+    assert!(status["enum"].is_array() || status["oneOf"].is_array(), "{status}");
+    let number = parameter("get", "/v1/templates/{id}/versions/{number}", "number");
+    assert_eq!(
+        (&number["oneOf"][0]["type"], &number["oneOf"][1]["enum"]),
+        (&json!("integer"), &json!(["latest"]))
+    );
+    for path in ["/v1/recipients/{id}/inbox/pass", "/v1/templates/{id}/publish"] {
+        assert_ne!(operation("post", path)["requestBody"]["required"], true, "{path} needs no body");
     }
 }
 

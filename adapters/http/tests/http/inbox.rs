@@ -116,6 +116,10 @@ async fn a_pass_opens_one_inbox_for_a_while() {
     let made =
         api.call("POST", "/v1/recipients/ann/inbox/pass", &[INBOX, json], body("{\"seconds\": 60}")).await;
     assert_eq!((made.status, &made.body["expires_in"]), (StatusCode::OK, &json!(60)), "{made:?}");
+    for nothing in ["", "null"] {
+        let usual = api.call("POST", "/v1/recipients/ann/inbox/pass", &[INBOX, json], nothing).await;
+        assert_eq!((usual.status, &usual.body["expires_in"]), (StatusCode::OK, &json!(900)), "{usual:?}");
+    }
     let pass = format!("Bearer {}", made.body["token"].as_str().unwrap());
     let status = async |user: &str, token: &str| {
         api.call("GET", &format!("/v1/recipients/{user}/inbox"), &[("authorization", token)], "").await.status

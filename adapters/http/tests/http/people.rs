@@ -147,6 +147,8 @@ async fn what_no_directory_can_keep_is_refused_at_its_field() {
         (json!({"user": "v"}), "#/user"),
         (json!({"mail": "a"}), "#/mail"),
         (json!({"time_zone": "Mars"}), "#/time_zone"),
+        (json!([]), "#"),
+        (json!(["u", "ann@example.com"]), "#"),
     ] {
         let refused = change(&api, "PUT", "/v1/recipients/u", &body).await;
         assert_eq!(refused.pointer(), pointer, "{refused:?}");
@@ -156,6 +158,19 @@ async fn what_no_directory_can_keep_is_refused_at_its_field() {
     assert_eq!(refused.body["errors"][0]["parameter"], "id");
     let refused = api.call("DELETE", &format!("/v1/recipients/{long}"), &[ADMIN], Body::empty()).await;
     assert_eq!(refused.problem(), "invalid-request");
+    let refused = api.get(&format!("/v1/recipients/{long}/preferences")).await;
+    assert_eq!(
+        (refused.problem(), &refused.body["errors"][0]["parameter"]),
+        ("invalid-request", &json!("id"))
+    );
+    for method in ["PUT", "DELETE"] {
+        let refused =
+            api.call(method, &format!("/v1/segments/vip/members/{long}"), &[ADMIN], Body::empty()).await;
+        assert_eq!(
+            (refused.problem(), &refused.body["errors"][0]["parameter"]),
+            ("invalid-request", &json!("user"))
+        );
+    }
     let big = json!({"attributes": {"note": "x".repeat(300_000)}});
     assert_eq!(change(&api, "PUT", "/v1/recipients/u", &big).await.problem(), "too-large");
     assert!(town.put.lock().unwrap().is_empty() && town.erased.lock().unwrap().is_empty());
@@ -322,6 +337,7 @@ pub(crate) async fn call_in_every_way(api: &Api) {
     api.call("PUT", "/v1/recipients/u/preferences", &headers, r#"{"quiet_hours":"22:00-08:00"}"#).await;
     for (method, path) in [
         ("DELETE", format!("/v1/recipients/{long}")),
+        ("GET", format!("/v1/recipients/{long}/preferences")),
         ("PUT", format!("/v1/segments/{long}/members/u")),
         ("DELETE", format!("/v1/segments/{long}/members/u")),
     ] {

@@ -135,6 +135,8 @@ async fn a_template_is_shown_edited_published_and_previewed() {
     assert_eq!(*desk.saved.lock().unwrap(), Some(template()));
     let published = api.call("POST", "/v1/templates/t/publish", &[ADMIN], Body::empty()).await;
     assert_eq!(published.body, json!({"id": "t", "number": 4, "is_new": true}));
+    let nothing = api.call("POST", "/v1/templates/t/publish", &[ADMIN, JSON], "null").await;
+    assert_eq!(nothing.body, published.body);
     let restored = api.call("POST", "/v1/templates/t/publish", &[ADMIN, JSON], r#"{"version":1}"#).await;
     assert_eq!(restored.body["is_new"], false);
     let asked =

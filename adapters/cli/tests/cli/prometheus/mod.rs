@@ -10,7 +10,8 @@ mod scraping;
 
 use std::collections::BTreeSet;
 
-use self::{faults::Shop, programs::Programs, scraping::Scraping};
+pub(crate) use self::programs::Programs;
+use self::{faults::Shop, scraping::Scraping};
 use crate::operator::eventually;
 
 /// Prometheus counts growth between two looks; that much does it have to see at rest first.

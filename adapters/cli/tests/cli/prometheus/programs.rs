@@ -5,7 +5,7 @@ use std::{
 };
 
 /// The programs that `tests/prometheus` fetches.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     prometheus: PathBuf,
     promtool: PathBuf,
 }
@@ -15,7 +15,7 @@ const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_PROMETHEUS";
 
 impl Programs {
     /// Those that the environment names. If it names none, the output says that `what` was skipped, unless they are required.
-    pub(super) fn named(what: &str) -> Option<Self> {
+    pub(crate) fn named(what: &str) -> Option<Self> {
         let named =
             |variable: &str| std::env::var_os(variable).filter(|it| !it.is_empty()).map(PathBuf::from);
         match (named("CLAIMSTREAM_PROMETHEUS"), named("CLAIMSTREAM_PROMTOOL")) {
@@ -41,6 +41,24 @@ impl Programs {
         let said =
             [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(ended.status.success(), "promtool {arguments:?} says:\n{said}");
+        said
+    }
+
+    /// What promtool says of metrics; it must be content.
+    #[track_caller]
+    pub(crate) fn check_metrics(&self, metrics: &str) -> String {
+        let mut command = Command::new(&self.promtool);
+        command
+            .args(["check", "metrics"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut running = command.spawn().unwrap();
+        running.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
+        let ended = running.wait_with_output().unwrap();
+        let said =
+            [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(ended.status.success(), "promtool says of the metrics:\n{said}");
         said
     }
 
