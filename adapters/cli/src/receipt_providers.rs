@@ -13,7 +13,8 @@ pub(crate) fn receipt_providers(channels: &Channels) -> Result<ReceiptProviders,
         let secret =
             SharedSecret::new(secret.reveal()).map_err(|e| refused("receipts_secret", e.to_string()))?;
         let check = receipts.check(secret).map_err(|(key, why)| refused(key, why))?;
-        let mapping = receipts.mapping().map_err(|(key, why)| refused(key, why))?;
+        let mapping =
+            receipts.mapping(channels.only_channel_of(name)).map_err(|(key, why)| refused(key, why))?;
         providers = providers
             .with(name.clone(), check, mapping)
             .map_err(|e| refused("receipts_kind", e.to_string()))?;

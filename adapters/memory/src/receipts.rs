@@ -75,13 +75,18 @@ fn taken(tables: &mut Tables, receipt: DeliveryReceipt, seen_at: Timestamp, now:
             match tables.notifications.delivered_as(&receipt.provider, reference) {
                 Some(id) => id,
                 None => {
+                    suppress_alone(tables, &receipt, now);
+                    let receipt = DeliveryReceipt { channel: None, ..receipt };
                     tables.notifications.wait(WaitingRow { receipt, seen_at });
                     return ReceiptTaken::Waiting;
                 }
             }
         }
     };
-    let Some(record) = tables.notifications.messages.get(&message) else { return ReceiptTaken::Unknown };
+    let Some(record) = tables.notifications.messages.get(&message) else {
+        suppress_alone(tables, &receipt, now);
+        return ReceiptTaken::Unknown;
+    };
     let (channel, is_erased) = (record.channel, record.recipient == ERASED);
     if is_erased {
         // Nothing is kept of an erased recipient, but a hash that keeps its address from being written to.
@@ -94,7 +99,9 @@ fn taken(tables: &mut Tables, receipt: DeliveryReceipt, seen_at: Timestamp, now:
     if !tables.notifications.say(fact) {
         return ReceiptTaken::Known;
     }
-    suppress(tables, message, channel, receipt, now);
+    if let Some(address) = suppress(tables, message, channel, receipt, now) {
+        tables.consents.spell(address);
+    }
     ReceiptTaken::New
 }
 
@@ -104,6 +111,16 @@ fn is_noted(tables: &Tables, receipt: &DeliveryReceipt) -> bool {
         ReceiptOf::Reference(reference) => {
             tables.notifications.delivered_as(&receipt.provider, reference).is_some()
         }
+    }
+}
+
+/// Suppresses the address of a receipt whose message has no record. It may be that of an erased recipient, so a new row does not spell it.
+fn suppress_alone(tables: &mut Tables, receipt: &DeliveryReceipt, now: Timestamp) {
+    let Some((address, reason)) = receipt.suppresses_alone() else { return };
+    let is_new = tables.consents.suppression(&address).is_none();
+    tables.consents.suppress(&address, reason, None, now);
+    if is_new {
+        tables.consents.forget_owner(&[address]);
     }
 }
 

@@ -491,7 +491,7 @@ SELECT preferences FROM claimstream_preference WHERE recipient_hash = :hash FOR 
 SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, NULL AS reason FROM claimstream_preference WHERE recipient_hash IN (:recipients) UNION ALL SELECT NULL, NULL, NULL, address_hash, reason FROM claimstream_suppression WHERE address_hash IN (:addresses) UNION ALL SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)), NULL, NULL, NULL, NULL;
 
 -- preferences/suppress
-INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
+INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE address = COALESCE(:spelled, address), reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
 
 -- preferences/suppressed
 SELECT address_hash, channel, address, reason, note, TIMESTAMPDIFF(MICROSECOND, since, UTC_TIMESTAMP(6)) AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;

@@ -461,7 +461,7 @@ SELECT preferences FROM claimstream_preference WHERE recipient_hash = :hash;
 SELECT NULL AS now, recipient_hash AS recipient, preferences, NULL AS address, NULL AS reason FROM claimstream_preference WHERE recipient_hash IN (:recipients) UNION ALL SELECT NULL, NULL, NULL, address_hash, reason FROM claimstream_suppression WHERE address_hash IN (:addresses) UNION ALL SELECT :now, NULL, NULL, NULL, NULL;
 
 -- preferences/suppress
-INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, :now) ON CONFLICT (address_hash) DO UPDATE SET reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
+INSERT INTO claimstream_suppression (address_hash, channel, address, reason, note, since) VALUES (:hash, :channel, :address, :reason, :note, :now) ON CONFLICT (address_hash) DO UPDATE SET address = COALESCE(:spelled, address), reason = CASE WHEN reason = 'unsubscribed' OR :reason = 'complained' THEN :reason ELSE reason END, note = COALESCE(:note, note);
 
 -- preferences/suppressed
 SELECT address_hash, channel, address, reason, note, :now - since AS age FROM claimstream_suppression WHERE address_hash > :after ORDER BY address_hash LIMIT :limit;

@@ -2,7 +2,11 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use uuid::Uuid;
 
-use super::{consent::Suppression, provider::ProviderName};
+use super::{
+    Channel,
+    consent::{Address, Suppression},
+    provider::ProviderName,
+};
 use crate::Invalid;
 
 /// What a provider says of a message after it has taken it. The order is that of strength: of several, the strongest is shown.
@@ -33,6 +37,8 @@ pub struct DeliveryReceipt {
     pub of: ReceiptOf,
     /// What became of it.
     pub kind: ReceiptKind,
+    /// The channel of the address, if the provider serves one channel alone. The message's own channel holds where the message is known.
+    pub channel: Option<Channel>,
     /// The address it is about, if the provider names one.
     pub address: Option<String>,
     /// When that was, in the provider's own words.
@@ -148,6 +154,12 @@ impl DeliveryReceipt {
             ..self
         })
     }
+
+    /// The address that it suppresses without its message, and why; `None` if it does not name both the address and the channel.
+    pub fn suppresses_alone(&self) -> Option<(Address, Suppression)> {
+        let reason = self.kind.suppresses()?;
+        Some((Address::new(self.channel?, self.address.as_deref()?), reason))
+    }
 }
 
 fn cut(mut text: String, most: usize) -> String {
@@ -185,6 +197,7 @@ mod tests {
             provider: ProviderName::new("postmark").unwrap(),
             of: ReceiptOf::Reference(reference.into()),
             kind: ReceiptKind::Delivered,
+            channel: None,
             address: Some(" ".into()),
             said_at: Some("2".repeat(99)),
             note: Some("ü".repeat(999)),

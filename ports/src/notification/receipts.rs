@@ -12,7 +12,9 @@ use crate::StoreError;
 /// kind that [suppresses](claimstream_domain::notification::ReceiptKind::suppresses) suppresses the address in the same transaction
 /// in which it is kept for the first time: the address that the receipt names, else that of the message's payload while that is kept.
 /// A receipt that is known changes nothing, so an address that was lifted meanwhile stays lifted. A receipt of a message whose recipient was
-/// [erased](super::EraseRecipient) is unknown and not kept; an address that it suppresses is kept as a hash alone.
+/// [erased](super::EraseRecipient) is unknown and not kept; an address that it suppresses is kept as a hash alone. So is one that a
+/// receipt [suppresses alone](DeliveryReceipt::suppresses_alone), because its message is not there: it may be that of an erased recipient. If its
+/// message is found later, the address is spelled again.
 ///
 /// A reference is that of the newest attempt of the receipt's provider that has it. One that no attempt has waits: a provider may be
 /// faster than the note of its answer.

@@ -120,6 +120,7 @@ async fn attempt(outbox: &SeaOrmOutbox, message: Uuid) -> Result<(), Failure> {
         provider: "smtp-one".parse()?,
         of: ReceiptOf::Message(message),
         kind: ReceiptKind::Opened,
+        channel: None,
         address: None,
         said_at: Some("<script>alert('receipt')</script>".into()),
         note: None,

@@ -136,7 +136,8 @@ impl Notified {
     pub(crate) async fn received(&self, message: Uuid, kind: ReceiptKind) {
         let (provider, of) = ("smtp-one".parse().unwrap(), ReceiptOf::Message(message));
         let said_at = Some("<u>noon</u>".into());
-        let receipt = DeliveryReceipt { provider, of, kind, address: None, said_at, note: None };
+        let receipt =
+            DeliveryReceipt { provider, of, kind, channel: None, address: None, said_at, note: None };
         self.store.take(&[receipt]).await.unwrap();
     }
 }

@@ -39,6 +39,14 @@ impl Channels {
         Some(ChannelSettings { provider: own.provider, weight: own.weight, ..own.over(&self.default) })
     }
 
+    /// The channel that lists a named provider, if no other one does.
+    pub(crate) fn only_channel_of(&self, name: &ProviderName) -> Option<Channel> {
+        let lists =
+            |channel: &Channel| self.of(*channel).providers.is_some_and(|list| list.names().contains(name));
+        let mut found = Channel::ALL.into_iter().filter(lists);
+        found.next().filter(|_| found.next().is_none())
+    }
+
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.default.each("channels.default", visit);
         for (channel, own) in &mut self.own {
@@ -128,7 +136,7 @@ impl Default for Channels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Secret, SecretSource};
+    use crate::config::{Secret, SecretSource, provider_list::ProviderList, setting::Written};
 
     #[test]
     fn a_recipients_own_server_opens_no_circuit_that_others_share() {
@@ -144,6 +152,19 @@ mod tests {
             let own = ChannelSettings { breaker_failures: Some(7), ..settings };
             assert_eq!(own.limits().breaker.failures, 7, "{provider:?}");
         }
+    }
+
+    #[test]
+    fn the_channel_of_a_provider_is_the_only_one_that_lists_it() {
+        let list = |names: &str| Some(ProviderList::read(names).unwrap());
+        let mut channels = Channels::default();
+        channels.own.entry(Channel::Email).or_default().providers = list("ses, both");
+        channels.own.entry(Channel::Sms).or_default().providers = list("both");
+        let of = |channels: &Channels, name: &str| channels.only_channel_of(&name.parse().unwrap());
+        assert_eq!(of(&channels, "ses"), Some(Channel::Email));
+        assert_eq!((of(&channels, "both"), of(&channels, "other")), (None, None));
+        channels.default.providers = list("ses");
+        assert_eq!(of(&channels, "ses"), None, "the other channels list it by default");
     }
 
     #[test]

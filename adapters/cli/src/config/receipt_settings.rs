@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use claimstream_domain::notification::Channel;
 use claimstream_http::{ReceiptCheck, ReceiptKinds, ReceiptMapping, SharedSecret};
 
 use super::{
@@ -89,11 +90,11 @@ impl ReceiptSettings {
             || SharedSecret::new("a secret that is read when it is needed").map_err(|e| e.to_string());
         let check =
             placeholder().map_err(|why| ("receipts_secret", why)).and_then(|secret| self.check(secret));
-        self.mapping().err().or(check.err())
+        self.mapping(None).err().or(check.err())
     }
 
-    /// How receipts are read.
-    pub(crate) fn mapping(&self) -> Result<ReceiptMapping, Refused> {
+    /// How receipts are read of a provider that serves this channel alone, or none or several.
+    pub(crate) fn mapping(&self, channel: Option<Channel>) -> Result<ReceiptMapping, Refused> {
         let kinds = self.kinds.as_deref().ok_or_else(|| {
             (
                 "receipts_kinds",
@@ -109,6 +110,7 @@ impl ReceiptSettings {
             kinds,
             message: self.message.clone(),
             reference: self.reference.clone(),
+            channel,
             address: self.address.clone(),
             at: self.at.clone(),
             note: self.note.clone(),

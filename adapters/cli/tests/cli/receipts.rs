@@ -95,6 +95,14 @@ async fn a_receipt_before_our_note_of_the_delivery_and_a_bounce_after_it() {
 
         let next = served.client.send("2", &mail());
         eventually("nothing is sent there any more", || served.client.get(&path(&next)).body["skipped"] == 1);
+
+        let of_a_swept_message =
+            json!({"RecordType": "SpamComplaint", "MessageID": "m-0", "Email": "bea@example.com"});
+        assert_eq!(receive(&served.client, &of_a_swept_message)["waiting"], 1);
+        let mut to_bea = mail();
+        to_bea["recipients"][0]["email"] = json!("bea@example.com");
+        let next = served.client.send("3", &to_bea);
+        eventually("nor there", || served.client.get(&path(&next)).body["skipped"] == 1);
         let log = operator.lines(LOG).join("\n");
         assert!(!log.contains("hunter2") && !log.contains("Ann@example.com"), "{log}");
     })

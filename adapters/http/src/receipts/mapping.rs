@@ -1,6 +1,6 @@
 use claimstream_domain::{
     Invalid,
-    notification::{DeliveryReceipt, ReceiptOf, provider::ProviderName},
+    notification::{Channel, DeliveryReceipt, ReceiptOf, provider::ProviderName},
 };
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -22,6 +22,9 @@ pub struct ReceiptMapping {
     pub message: Option<String>,
     /// The provider's name for the delivery.
     pub reference: Option<String>,
+    /// The channel of the addresses, if the provider serves one channel alone: no pointer. A receipt whose message is no longer kept
+    /// suppresses its address on this channel.
+    pub channel: Option<Channel>,
     /// The address.
     pub address: Option<String>,
     /// When it happened.
@@ -112,8 +115,8 @@ impl ReceiptMapping {
         let of = message.or_else(|| at(&self.reference).map(ReceiptOf::Reference));
         let receipt = of.and_then(|of| {
             let (address, said_at, note) = (at(&self.address), at(&self.at), at(&self.note));
-            let provider = provider.clone();
-            DeliveryReceipt { provider, of, kind, address, said_at, note }.checked().ok()
+            let (provider, channel) = (provider.clone(), self.channel);
+            DeliveryReceipt { provider, of, kind, channel, address, said_at, note }.checked().ok()
         });
         match receipt {
             Some(receipt) => mapped.receipts.push(receipt),
@@ -162,6 +165,7 @@ mod tests {
             kinds: "delivered=delivered, failed/permanent=bounced, failed=soft_bounced".parse().unwrap(),
             message: Some("/headers/message-id".into()),
             reference: Some("/sid".into()),
+            channel: None,
             address: Some("/to".into()),
             at: Some("/timestamp".into()),
             note: Some("/reason".into()),

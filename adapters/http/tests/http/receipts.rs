@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use claimstream_domain::notification::{
-    DeliveryReceipt, DeliveryStatus, NotificationRecord, ReceiptFact, ReceiptKind, ReceiptOf, ReceiptTaken,
+    Channel, DeliveryReceipt, DeliveryStatus, NotificationRecord, ReceiptFact, ReceiptKind, ReceiptOf,
+    ReceiptTaken,
 };
 use claimstream_http::{Limits, ReceiptCheck, ReceiptMapping, ReceiptProviders, SharedSecret};
 use claimstream_ports::StoreErrorKind;
@@ -27,6 +28,7 @@ pub(crate) fn providers() -> ReceiptProviders {
         kinds: "Delivery=delivered, Bounce/HardBounce=bounced, Bounce=soft_bounced".parse().unwrap(),
         message: Some("/Metadata/message".into()),
         reference: Some("/MessageID".into()),
+        channel: Some(Channel::Email),
         address: Some("/Email".into()),
         at: Some("/BouncedAt".into()),
         note: Some("/Description".into()),
@@ -55,6 +57,7 @@ async fn a_call_with_several_receipts_is_answered_with_what_became_of_each() {
             provider: "mail".parse().unwrap(),
             of: ReceiptOf::Reference("m-1".into()),
             kind: ReceiptKind::Bounced,
+            channel: Some(Channel::Email),
             address: Some("ann@example.com".into()),
             said_at: Some("2026-11-23T10:00:00Z".into()),
             note: Some("no such user".into()),
@@ -131,7 +134,7 @@ async fn messages_show_what_their_provider_has_said_since() {
         Ok(vec![NotificationRecord {
             id,
             request_id,
-            channel: claimstream_domain::notification::Channel::Email,
+            channel: Channel::Email,
             recipient: "user:u-7".into(),
             status: DeliveryStatus::Delivered,
             reason: None,

@@ -36,6 +36,13 @@ impl Consents {
         }
     }
 
+    /// Spells a suppressed address, whether its owner was forgotten before or not.
+    pub(crate) fn spell(&mut self, address: Address) {
+        if let Some(row) = self.suppressed.get_mut(address.fingerprint().as_bytes()) {
+            row.address = address;
+        }
+    }
+
     /// Why an address must not be written to.
     pub(crate) fn suppression(&self, address: &Address) -> Option<Suppression> {
         self.suppressed.get(address.fingerprint().as_bytes()).map(|row| row.reason)

@@ -113,12 +113,10 @@ impl ReceiptRows {
         let (mut taken, mut facts, mut suppressed) =
             (Vec::with_capacity(placed.len()), Vec::new(), Vec::new());
         for one in placed {
-            let Some(message) = one.message else {
-                taken.push(ReceiptTaken::Waiting);
-                continue;
-            };
-            let Some(record) = records.get(&message) else {
-                taken.push(ReceiptTaken::Unknown);
+            let recorded = |message| records.get(&message).map(|record| (message, record));
+            let Some((message, record)) = one.message.and_then(recorded) else {
+                taken.push(one.message.map_or(ReceiptTaken::Waiting, |_| ReceiptTaken::Unknown));
+                suppressed.extend(Self::suppressed_alone(&one.receipt));
                 continue;
             };
             if record.is_erased {

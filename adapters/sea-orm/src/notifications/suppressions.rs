@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use claimstream_domain::{
     Fingerprint,
     notification::{
-        Channel,
+        Channel, ERASED,
         consent::{Address, SuppressedAddress, Suppression},
     },
 };
@@ -25,6 +25,17 @@ pub(crate) struct SuppressionRows {
     pub(crate) db: Arc<Database>,
 }
 
+/// Whether the row of a suppressed address spells it.
+#[derive(Clone, Copy)]
+pub(super) enum Spelling {
+    /// A new row does; one that is there stays as it is.
+    IfNew,
+    /// It does.
+    Always,
+    /// A new row does not, nor has it a note; one that is there stays as it is.
+    Never,
+}
+
 impl SuppressionRows {
     pub(crate) async fn suppress(
         &self,
@@ -32,7 +43,8 @@ impl SuppressionRows {
         reason: Suppression,
         note: Option<&str>,
     ) -> Result<(), StoreError> {
-        let write = || run(self.db.callers(), SUPPRESSION, self.suppressing(address, reason, note));
+        let write =
+            || run(self.db.callers(), SUPPRESSION, self.suppressing(address, reason, note, Spelling::IfNew));
         self.db.restarting_beside(SUPPRESSION, write).await.map(|_| ())
     }
 
@@ -42,10 +54,17 @@ impl SuppressionRows {
         address: &Address,
         reason: Suppression,
         note: Option<&str>,
+        spelling: Spelling,
     ) -> Statement {
-        let args = self.key(address).with("channel", address.channel().name());
-        let args = args.with("address", address.as_str()).with("reason", reason.name());
-        self.db.sql.preferences.suppress.bind(&args.with("note", maybe(note)))
+        let text = address.as_str();
+        let (new, spelled, note) = match spelling {
+            Spelling::IfNew => (text, None, note),
+            Spelling::Always => (text, Some(text), note),
+            Spelling::Never => (ERASED, None, None),
+        };
+        let args = self.key(address).with("channel", address.channel().name()).with("reason", reason.name());
+        let args = args.with("address", new).with("spelled", maybe(spelled)).with("note", maybe(note));
+        self.db.sql.preferences.suppress.bind(&args)
     }
 
     /// Whether the address was suppressed.

@@ -141,6 +141,7 @@ fn mapping() -> ReceiptMapping {
         kinds: "Delivery=delivered, Bounce/HardBounce=bounced, Bounce=soft_bounced".parse().expect("kinds"),
         message: Some("/Metadata/message".into()),
         reference: Some("/MessageID".into()),
+        channel: None,
         address: Some("/Email".into()),
         at: Some("/BouncedAt".into()),
         note: Some("/Description".into()),

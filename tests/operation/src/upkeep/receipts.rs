@@ -6,7 +6,7 @@ use claimstream_domain::{
     Retention,
     notification::{
         Channel, DeliveryReceipt, DeliveryStatus, FanOutEnd, NotificationRecord, ReceiptKind, ReceiptOf,
-        ReceiptTaken, RecipientReference,
+        ReceiptTaken, RecipientReference, consent::Address,
     },
 };
 use claimstream_ports::{
@@ -47,8 +47,10 @@ async fn receipts_go(setup: Setup) {
     setup.clock.advance(DAY + Setup::MOMENT);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
     assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_notification_receipt").await, 0);
+    assert!(setup.outbox.lift(&Address::new(Channel::Email, "anna@example.com")).await.expect("lift"));
     let late = setup.outbox.take(&said[..1]).await.expect("a late one");
     assert_eq!(late, [ReceiptTaken::Unknown]);
+    assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_suppression").await, 1);
     assert_eq!(setup.outbox.progress(request).await.expect("progress"), None);
     assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_notification_receipt").await, 0);
 }
@@ -89,6 +91,7 @@ fn bounce(message: Uuid) -> DeliveryReceipt {
         provider: "mail".parse().expect("a name"),
         of: ReceiptOf::Message(message),
         kind: ReceiptKind::Bounced,
+        channel: Some(Channel::Email),
         address: Some("anna@example.com".into()),
         said_at: None,
         note: None,

@@ -149,6 +149,7 @@ async fn delivered_is_noted(setup: Setup) {
         provider: ProviderName::new("primary").expect("a name"),
         of: ReceiptOf::Message(ids[1]),
         kind: ReceiptKind::Opened,
+        channel: None,
         address: None,
         said_at: None,
         note: None,

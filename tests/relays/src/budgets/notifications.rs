@@ -246,7 +246,7 @@ fn attempt(provider: &ProviderName, reference: String) -> DeliveryAttempt {
 
 fn early(provider: &ProviderName, reference: String) -> DeliveryReceipt {
     let (provider, of, kind) = (provider.clone(), ReceiptOf::Reference(reference), ReceiptKind::Sent);
-    DeliveryReceipt { provider, of, kind, address: None, said_at: None, note: None }
+    DeliveryReceipt { provider, of, kind, channel: None, address: None, said_at: None, note: None }
 }
 
 /// The table, the way and the key of each step of a plan.

@@ -14,7 +14,7 @@ use crate::{
         args::bytes,
         unit::{rows, run},
     },
-    notifications::suppressions::{SuppressionRows, hash},
+    notifications::suppressions::{Spelling, SuppressionRows, hash},
 };
 
 /// An address that is suppressed with a receipt.
@@ -22,6 +22,7 @@ pub(super) struct Suppressed<'a> {
     address: Address,
     reason: Suppression,
     note: Option<&'a str>,
+    spelling: Spelling,
     /// Whether its owner was erased: only a hash is kept.
     is_erased: bool,
 }
@@ -47,7 +48,15 @@ impl ReceiptRows {
             return Ok(None);
         };
         let address = Address::new(channel, &address);
-        Ok(Some(Suppressed { address, reason, note: receipt.note.as_deref(), is_erased }))
+        let spelling = if is_erased { Spelling::Never } else { Spelling::Always };
+        let note = receipt.note.as_deref();
+        Ok(Some(Suppressed { address, reason, note, spelling, is_erased }))
+    }
+
+    /// The same after a receipt whose message has no record. It may be that of an erased recipient, so a new row does not spell the address.
+    pub(super) fn suppressed_alone(receipt: &DeliveryReceipt) -> Option<Suppressed<'_>> {
+        let (address, reason) = receipt.suppresses_alone()?;
+        Some(Suppressed { address, reason, note: None, spelling: Spelling::Never, is_erased: false })
     }
 
     /// The address of a message whose payload is kept.
@@ -68,8 +77,8 @@ impl ReceiptRows {
     ) -> Result<(), StoreError> {
         suppressed.sort_by_key(|one| *one.address.fingerprint().as_bytes());
         let rows = SuppressionRows { db: Arc::clone(&self.db) };
-        for Suppressed { address, reason, note, .. } in &suppressed {
-            run(on, RECEIPT, rows.suppressing(address, *reason, *note)).await?;
+        for Suppressed { address, reason, note, spelling, .. } in &suppressed {
+            run(on, RECEIPT, rows.suppressing(address, *reason, *note, *spelling)).await?;
             tracing::info!(channel = %address.channel(), %reason, "notification.address.suppressed");
         }
         let erased = suppressed.iter().filter(|one| one.is_erased);

@@ -49,6 +49,8 @@ fn waiting(row: &Row) -> Result<Placed, StoreError> {
         provider: ProviderName::new(&row.provider).map_err(|e| corrupt(RECEIPT, e))?,
         of: ReceiptOf::Reference(row.reference),
         kind: receipt_kind(&row.kind)?,
+        // What it suppresses alone was suppressed when it came.
+        channel: None,
         address: row.address,
         said_at: row.said_at,
         note: row.note,

@@ -201,6 +201,7 @@ pub async fn a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_
         provider: ProviderName::new("primary").expect("a name"),
         of: ReceiptOf::Message(message),
         kind,
+        channel: None,
         address: address.map(|address| address.as_str().to_owned()),
         said_at: None,
         note: Some("550 u-gone is unknown".into()),
@@ -254,7 +255,8 @@ async fn delivered_to(user: &str, fixture: &NotificationFixture) -> Notification
     let of = ReceiptOf::Message(id);
     let provider = ProviderName::new("primary").expect("a name");
     let kind = ReceiptKind::Delivered;
-    let receipt = DeliveryReceipt { provider, of, kind, address: None, said_at: None, note: None };
+    let receipt =
+        DeliveryReceipt { provider, of, kind, channel: None, address: None, said_at: None, note: None };
     fixture.store.receipts.take(&[receipt]).await.expect("a receipt");
     record
 }

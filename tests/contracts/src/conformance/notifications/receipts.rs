@@ -1,13 +1,13 @@
 //! What providers say of messages after they have taken them.
 //! Promise: a receipt is kept once, also if it comes twice, in two processes at once, or before the record of
-//! its delivery; a bounce or a complaint suppresses its address in the same transaction, and no repetition
-//! reverses what a person has lifted
+//! its delivery; a bounce or a complaint suppresses its address in the same transaction, also when its message
+//! is gone, and while the message is kept no repetition reverses what a person has lifted
 
 use std::time::Duration;
 
 use claimstream_domain::notification::{
-    Answer, Channel, DeliveryReceipt, DeliveryStatus, FanOutEnd, NotificationMessage, NotificationRecord,
-    ReceiptKind, ReceiptOf, ReceiptTaken, Submitted,
+    Answer, Channel, DeliveryReceipt, DeliveryStatus, ERASED, FanOutEnd, NotificationMessage,
+    NotificationRecord, ReceiptKind, ReceiptOf, ReceiptTaken, Submitted,
     consent::{Address, Suppression},
     delivery_message, message_id,
     provider::ProviderName,
@@ -29,6 +29,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_receipt_that_waits_in_vain_is_forgotten,
     a_bounce_suppresses_the_address_once_with_the_receipt,
     the_address_of_a_kept_payload_is_suppressed_if_the_receipt_names_none,
+    a_complaint_that_comes_after_its_message_was_forgotten_suppresses_the_address,
     receipts_of_one_message_that_come_at_once_are_kept_once,
     many_receipts_are_taken_in_one_call,
 ];
@@ -87,20 +88,22 @@ pub async fn a_receipt_finds_its_message_by_our_id_or_by_its_providers_reference
     assert_eq!(kinds(&fixture, newest).await, [ReceiptKind::Sent]);
 }
 
+/// Guard: an address that was suppressed before its record was there is spelled later | adapters/sea-orm/src/sql/preferences/suppress.sql:
+/// no `COALESCE`; in memory `taken`: no `spell`
 pub async fn a_receipt_that_is_faster_than_the_note_of_its_delivery_waits_for_it(
     fixture: NotificationFixture,
 ) {
     use ReceiptKind::{Bounced, Delivered};
     let early = [
         of_reference("sid-1", Delivered),
-        DeliveryReceipt { address: Some("ann@example.com".into()), ..of_reference("sid-1", Bounced) },
+        on_mail("Ann@example.com", of_reference("sid-1", Bounced)),
         of_reference("somebody else's", Delivered),
     ];
     for _ in 0..2 {
         assert_eq!(fixture.store.receipts.take(&early).await.expect("take"), [ReceiptTaken::Waiting; 3]);
     }
     assert_eq!(fixture.rival.receipts.take_waiting(MINUTE, 9).await.expect("nothing yet"), 0);
-    assert_eq!(suppressed(&fixture).await, []);
+    assert_eq!(suppressed(&fixture).await, [(ERASED.to_owned(), Suppression::Bounced)]);
     let message = delivered(&fixture, "a", "sid-1").await;
     fixture.outbox.advance(MINUTE).await;
     assert_eq!(fixture.rival.receipts.take_waiting(MINUTE / 2, 9).await.expect("too old"), 0);
@@ -178,6 +181,52 @@ pub async fn the_address_of_a_kept_payload_is_suppressed_if_the_receipt_names_no
     }
 }
 
+/// Guard: an address is suppressed without its message | adapters/sea-orm/src/notifications/receipts.rs `keep`: no `suppressed_alone`; in
+/// memory `taken`: no `suppress_alone`
+/// Guard: an address without a message is not spelled | adapters/sea-orm/src/notifications/receipts/suppressing.rs `suppressed_alone`:
+/// `Spelling::Always`
+pub async fn a_complaint_that_comes_after_its_message_was_forgotten_suppresses_the_address(
+    fixture: NotificationFixture,
+) {
+    use ReceiptKind::{Bounced, Complained, SoftBounced, Unsubscribed};
+    let gone = |kind| DeliveryReceipt {
+        of: ReceiptOf::Message(Uuid::now_v7()),
+        note: Some("Ann is unknown".into()),
+        ..of_reference("", kind)
+    };
+    let idle = [
+        on_mail("ann@example.com", gone(SoftBounced)),
+        DeliveryReceipt { channel: Some(Channel::Email), ..gone(Bounced) },
+        DeliveryReceipt { address: Some("ann@example.com".into()), ..gone(Bounced) },
+    ];
+    assert_eq!(fixture.store.receipts.take(&idle).await.expect("take"), [ReceiptTaken::Unknown; 3]);
+    assert_eq!(suppressed(&fixture).await, [], "no address, no channel, or no reason to suppress it");
+    let of_swept = |kind| DeliveryReceipt { of: ReceiptOf::Reference("sid-1".into()), ..gone(kind) };
+    for (address, receipt, reason) in [
+        ("Ann <Ann@Example.com>", gone(Complained), Suppression::Complained),
+        ("\"bea\"@example.com", of_swept(Unsubscribed), Suppression::Unsubscribed),
+    ] {
+        let receipt = on_mail(address, receipt);
+        for _ in 0..2 {
+            fixture.rival.receipts.take(std::slice::from_ref(&receipt)).await.expect("take");
+        }
+        let [kept] = &fixture.store.suppressions.suppressed(None, 9).await.expect("suppressed")[..] else {
+            panic!("{address} alone is suppressed");
+        };
+        let address = Address::new(Channel::Email, address);
+        assert_eq!((kept.key, kept.reason), (address.fingerprint(), reason));
+        assert_eq!((kept.address.as_str(), kept.note.as_deref()), (ERASED, None), "it may have been erased");
+        assert!(fixture.store.suppressions.lift(&address).await.expect("lift"));
+    }
+    // What a person has added stays as it is written.
+    let (known, note) = (Address::new(Channel::Email, "cay@example.com"), Some("by phone".to_owned()));
+    fixture.store.suppressions.suppress(&known, Suppression::Unsubscribed, note.clone()).await.expect("add");
+    fixture.rival.receipts.take(&[on_mail("Cay@example.com", gone(Bounced))]).await.expect("take");
+    let kept = fixture.store.suppressions.suppressed(None, 9).await.expect("suppressed");
+    assert_eq!((kept.len(), &kept[0].address, kept[0].reason), (1, &known, Suppression::Bounced));
+    assert_eq!(kept[0].note, note);
+}
+
 /// Guard: receipts of a message are taken one after another | adapters/sea-orm/src/sql/receipts/lock.sql: no
 /// `{for_update}`; fails on servers
 pub async fn receipts_of_one_message_that_come_at_once_are_kept_once(fixture: NotificationFixture) {
@@ -247,7 +296,12 @@ fn primary() -> ProviderName {
 
 fn of_reference(reference: &str, kind: ReceiptKind) -> DeliveryReceipt {
     let of = ReceiptOf::Reference(reference.to_owned());
-    DeliveryReceipt { provider: primary(), of, kind, address: None, said_at: None, note: None }
+    DeliveryReceipt { provider: primary(), of, kind, channel: None, address: None, said_at: None, note: None }
+}
+
+/// The receipt of a provider of mails that names this address.
+fn on_mail(address: &str, receipt: DeliveryReceipt) -> DeliveryReceipt {
+    DeliveryReceipt { channel: Some(Channel::Email), address: Some(address.into()), ..receipt }
 }
 
 async fn kinds(fixture: &NotificationFixture, message: Uuid) -> Vec<ReceiptKind> {

@@ -126,7 +126,7 @@ fn primary() -> ProviderName {
 
 fn of_message(id: Uuid, kind: ReceiptKind) -> DeliveryReceipt {
     let of = ReceiptOf::Message(id);
-    DeliveryReceipt { provider: primary(), of, kind, address: None, said_at: None, note: None }
+    DeliveryReceipt { provider: primary(), of, kind, channel: None, address: None, said_at: None, note: None }
 }
 
 fn counts(of: &[(ReceiptKind, u64)]) -> ReceiptCounts {
