@@ -7,7 +7,7 @@ use url::Url;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Encryption {
     pub(crate) mode: Mode,
-    #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "nobody reads certificates without TLS"))]
+    #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "certificates are not read without TLS"))]
     files: Files,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Mode {
 
 /// Paths of files in PEM.
 #[derive(Clone, PartialEq, Eq, Default)]
-#[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "nobody reads certificates without TLS"))]
+#[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "certificates are not read without TLS"))]
 struct Files {
     authority: Option<String>,
     certificate: Option<String>,

@@ -13,13 +13,13 @@ impl BinlogPlace {
     /// It answers within a few seconds, and never with a failure: without the log, relays look by themselves.
     pub async fn examine(&self) -> Finding {
         let timer: Arc<dyn Timer> = Arc::new(TokioTimer::new());
-        let examined = Deadline::after(PATIENCE, &timer).within(self.begun()).await;
+        let examined = Deadline::after(TIMEOUT, &timer).within(self.begun()).await;
         let examined = examined.unwrap_or_else(|| Err(Trouble::Passing("the server does not answer".into())));
         let (severity, detail) = match examined {
             Ok(read) => (read.severity(), read.described(self)),
             Err(
                 Trouble::Refused(why) | Trouble::Passing(why) | Trouble::Lost(why) | Trouble::Unreadable(why),
-            ) => (Severity::Warning, format!("the binary log wakes nobody: {why}")),
+            ) => (Severity::Warning, format!("the binary log wakes no relay: {why}")),
         };
         Finding { severity, check: "wakeup", detail }
     }
@@ -39,7 +39,7 @@ impl BinlogPlace {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(4);
+const TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What a log that can be read is like.
 struct Readable {
@@ -58,7 +58,7 @@ impl Readable {
         let Self { file, format, is_deaf } = self;
         let rows = match format.as_str() {
             "ROW" => "",
-            _ => ", in which a message that a trigger enqueues may go unheard",
+            _ => ", in which a message that a trigger enqueues may go unnoticed",
         };
         let deaf = match is_deaf {
             true => "; writes of other nodes are not in it, set log_slave_updates=ON",

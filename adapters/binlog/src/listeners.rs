@@ -8,7 +8,7 @@ use claimstream_ports::Wakeup;
 
 use crate::news::News;
 
-/// The queues that somebody has waited on, and how their waits are woken.
+/// The queues that a relay has waited on, and how their waits are woken.
 pub(crate) struct Listeners {
     waits: Arc<dyn Wakeup>,
     queues: Mutex<BTreeSet<QueueName>>,
@@ -38,7 +38,7 @@ impl Listeners {
     pub(crate) async fn wake(&self, queues: &BTreeSet<QueueName>) {
         for queue in queues {
             if let Err(error) = self.waits.wake(queue).await {
-                tracing::debug!(%queue, %error, "nobody woken");
+                tracing::debug!(%queue, %error, "no relay woken");
             }
         }
     }

@@ -51,7 +51,7 @@ pub(crate) fn decompressed(event: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let text_at = name_at + usize::from(name) + 1;
     let used = event.get(name_at..text_at - 1)?.to_vec();
     let packed = event.get(text_at..)?;
-    // The first byte has the algorithm, of which there is one, and how many bytes tell the length of the text.
+    // The first byte has the algorithm, of which there is one, and how many bytes contain the length of the text.
     let first = *packed.first()?;
     if first & 0xe0 != 0x80 {
         return None;

@@ -28,7 +28,7 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// How long the server may take to begin.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
     /// A server that misses two heartbeats is gone.
     const SILENCE: Duration = Duration::from_secs(3 * Connection::HEARTBEAT);
 
@@ -52,7 +52,7 @@ impl Tail {
     /// Reads on until something is wrong.
     async fn read(&mut self) -> Trouble {
         let timer = Arc::clone(&self.timer);
-        let mut events = match Deadline::after(Self::PATIENCE, &timer).within(self.begin()).await {
+        let mut events = match Deadline::after(Self::TIMEOUT, &timer).within(self.begin()).await {
             Some(Ok(events)) => events,
             Some(Err(trouble)) => return trouble,
             None => return Trouble::Passing("the server does not answer".into()),
@@ -73,7 +73,7 @@ impl Tail {
                         reading.note(&event);
                     }
                     let news = match std::mem::take(&mut is_new) {
-                        // Something may have been written while nobody read.
+                        // Something may have been written while the log was not read.
                         true => self.opened(),
                         false => News::of(&event, self.place.database(), |table| events.get_tme(table)),
                     };
@@ -153,7 +153,7 @@ impl Tail {
         let is_news = self.standing.ended(trouble).is_some();
         match trouble {
             Trouble::Refused(why) if is_news => {
-                tracing::warn!(%place, why, "the binary log wakes nobody; {BY_THEMSELVES}");
+                tracing::warn!(%place, why, "the binary log wakes no relay; {BY_THEMSELVES}");
             }
             Trouble::Passing(why) if is_news => {
                 tracing::warn!(%place, why, "the binary log is not read for now; {BY_THEMSELVES}");

@@ -9,7 +9,7 @@ pub(crate) enum Trouble {
     Lost(String),
     /// An event cannot be read, and would not be the next time either.
     Unreadable(String),
-    /// Somebody has to change something, which the sentence names.
+    /// An operator has to change something, which the sentence names.
     Refused(String),
     /// It passes by itself.
     Passing(String),

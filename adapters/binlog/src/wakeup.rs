@@ -15,8 +15,8 @@ use crate::{listeners::Listeners, place::BinlogPlace, tail::Tail};
 ///
 /// One serves all queues of a process. It stands on another wakeup, on which its waits wait and which it wakes; a `LocalWakeup` is one
 /// that serves. The first wait begins to read the log, in a task that ends with the `BinlogWakeup`. While the log cannot be read
-/// nobody is woken by it and relays look by themselves, as ever; when it is read again, every waiter is woken once, because
-/// something may have been missed. Where somebody has to change something, a right or a setting, one warning names it.
+/// it wakes no relay and relays look by themselves, as ever; when it is read again, every waiter is woken once, because
+/// something may have been missed. Where an operator has to change something, a right or a setting, one warning names it.
 pub struct BinlogWakeup {
     place: BinlogPlace,
     listeners: Arc<Listeners>,
@@ -38,7 +38,7 @@ impl BinlogWakeup {
         self
     }
 
-    /// Makes sure that somebody reads the log.
+    /// Starts the reader of the log unless it runs.
     fn read(&self) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -55,7 +55,7 @@ impl Wakeup for BinlogWakeup {
         self.listeners.wait(queue).await;
     }
 
-    /// Wakes the waits of this process; those of others hear of the commit from the log.
+    /// Wakes the waits of this process; those of others learn of the commit from the log.
     async fn wake(&self, queue: &QueueName) -> Result<(), StoreError> {
         self.waits.wake(queue).await
     }

@@ -12,7 +12,7 @@ pub enum Access {
 
 /// Knows people by their tokens.
 pub trait Visitors: Send + Sync {
-    /// The visitor who shows a token; `None` if it is nobody's. It takes the same time however much of a token is right.
+    /// The visitor who shows a token; `None` if it is unknown. It takes the same time however much of a token is right.
     fn identify(&self, token: &str) -> Option<Visitor>;
 }
 
@@ -36,8 +36,8 @@ pub enum Right {
 
 impl Access {
     /// The visitor of a board that asks for no token.
-    pub(crate) fn anybody() -> Visitor {
-        Visitor { name: "anybody".into(), right: Right::Change }
+    pub(crate) fn anonymous() -> Visitor {
+        Visitor { name: "anonymous".into(), right: Right::Change }
     }
 }
 

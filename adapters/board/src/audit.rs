@@ -14,7 +14,7 @@ impl Audit {
         Self(log)
     }
 
-    /// Notes an action; nobody may do it if that fails.
+    /// Notes an action, which is refused if that fails.
     pub(crate) async fn note(&self, entry: &AuditEntry) -> Result<(), StoreError> {
         if let Some(log) = &self.0 {
             log.note_action(entry).await?;
@@ -31,7 +31,7 @@ impl Audit {
     }
 }
 
-/// Writes into the log of the process that somebody came or went, which changes nothing and is not kept.
+/// Writes into the log of the process that a visitor signed in or out, which changes nothing and is not kept.
 pub(crate) fn log_session(visitor: &Visitor, action: &'static str) {
     tracing::info!(target: "claimstream_board::audit", actor = visitor.name, action, on = "board", "board: an operator acted");
 }

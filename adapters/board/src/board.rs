@@ -86,18 +86,18 @@ impl Board {
         Self { hosts: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The same, on which nobody changes anything.
+    /// The same, on which no visitor changes anything.
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
     /// Its routes. Serve one router in a process, because those who look at it share what it has counted.
     pub fn router(&self) -> Router {
-        self.router_beside(Siblings::default(), Arc::default())
+        self.router_with_siblings(Siblings::default(), Arc::default())
     }
 
-    /// The same beside boards of other databases, with which it shares its visitors.
-    pub(crate) fn router_beside(&self, siblings: Siblings, sessions: Arc<Sessions>) -> Router {
+    /// The same with boards of other databases, with which it shares its visitors.
+    pub(crate) fn router_with_siblings(&self, siblings: Siblings, sessions: Arc<Sessions>) -> Router {
         let (stores, timer, hosts) = (self.stores.clone(), Arc::clone(&self.timer), Hosts::new(&self.hosts));
         let desk = Desk::new(stores, timer, self.access.clone(), hosts, self.read_only);
         let desk = Arc::new(Desk { siblings, sessions, ..desk });

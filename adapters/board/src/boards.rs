@@ -54,7 +54,8 @@ impl Boards {
     /// Shows a database. The name is a part of its address: lower-case letters, digits, `-` and `_`.
     pub fn show(&self, name: &str, stores: BoardStores) {
         let Shared { timer, make, sessions, siblings, routers, current } = &*self.0;
-        let board = make(stores, Arc::clone(timer)).router_beside(siblings.clone(), Arc::clone(sessions));
+        let board =
+            make(stores, Arc::clone(timer)).router_with_siblings(siblings.clone(), Arc::clone(sessions));
         let mut routers = routers.lock().unwrap_or_else(PoisonError::into_inner);
         routers.insert(name.to_owned(), board);
         *current.write().unwrap_or_else(PoisonError::into_inner) = router(siblings, &routers);

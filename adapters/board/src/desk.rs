@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct Desk {
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) access: Access,
-    /// Whether nobody may change anything, whatever a token allows.
+    /// Whether no visitor may change anything, whatever a token allows.
     pub(crate) read_only: bool,
     pub(crate) hosts: Hosts,
     pub(crate) sessions: Arc<Sessions>,

@@ -28,7 +28,7 @@ impl Frame {
     }
 
     /// The same with links to the boards of other databases.
-    pub(crate) fn beside(self, siblings: Vec<Sibling>) -> Self {
+    pub(crate) fn with_siblings(self, siblings: Vec<Sibling>) -> Self {
         Self { siblings, ..self }
     }
 
@@ -57,7 +57,7 @@ impl Frame {
         self.visitor.as_ref().filter(|_| self.signs_in).map(|visitor| &*visitor.name)
     }
 
-    /// Whether there is somebody to show pages to.
+    /// Whether there is a visitor.
     pub(crate) fn is_inside(&self) -> bool {
         self.visitor.is_some()
     }

@@ -61,7 +61,7 @@ pub(crate) async fn known(visit: Visit, request: Request, next: Next) -> Respons
     }
 }
 
-/// Lets nobody on who may not change anything.
+/// Refuses a visitor who may not change anything.
 pub(crate) async fn changing(visit: Visit, request: Request, next: Next) -> Response {
     match (visit.desk.read_only, visit.visitor().right) {
         (true, _) => visit.refuse(&Refusal::read_only()),
@@ -101,7 +101,7 @@ fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
 }
 
 fn visitor(desk: &Desk, headers: &HeaderMap) -> Option<Visitor> {
-    let Access::Visitors(visitors) = &desk.access else { return Some(allowed(desk, Access::anybody())) };
+    let Access::Visitors(visitors) = &desk.access else { return Some(allowed(desk, Access::anonymous())) };
     let found = match headers.get(header::AUTHORIZATION) {
         Some(given) => bearer(given).and_then(|token| visitors.identify(token)),
         None => session(headers).and_then(|word| desk.sessions.visitor(word, desk.now())),
@@ -109,7 +109,7 @@ fn visitor(desk: &Desk, headers: &HeaderMap) -> Option<Visitor> {
     found.map(|visitor| allowed(desk, visitor))
 }
 
-/// The visitor, who may change nothing where nobody may.
+/// The visitor, who may change nothing on a board that is read-only.
 fn allowed(desk: &Desk, visitor: Visitor) -> Visitor {
     match desk.read_only {
         true => Visitor { right: Right::Look, ..visitor },

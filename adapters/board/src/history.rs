@@ -63,7 +63,7 @@ impl History {
         }
     }
 
-    /// How a queue stood, the oldest first. A moment at which it was empty is one of them; a moment that nobody counted is not.
+    /// How a queue stood, the oldest first. A moment at which it was empty is one of them; a moment that was not counted is not.
     pub(crate) fn samples(&self, queue: &QueueName) -> Vec<Sample> {
         let (past, now) = (lock(&self.past), self.timer.now());
         let within = past.moments.iter().filter(|moment| now - moment.at <= Self::REACH);

@@ -2,8 +2,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// The names under which browsers may reach a board.
 ///
-/// A page of somebody else can have its own name lead to our address, and its scripts then count as ours (DNS rebinding). So a
-/// name has to be known; an address is no name, and nobody can have it lead elsewhere.
+/// A page of another site can have its own name lead to our address, and its scripts then count as ours (DNS rebinding). So a
+/// name has to be known; an address is no name, and no site can have it lead elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Hosts(Vec<String>);
 

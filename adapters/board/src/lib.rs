@@ -3,7 +3,7 @@
 //! It is a router that any axum service mounts; `claimstream serve --board` mounts it at an address of its own. Pages are written
 //! by the server and need no script. Every change is a POST from the board's own pages, and is noted with its actor before it is done.
 #![forbid(unsafe_code)]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod access;

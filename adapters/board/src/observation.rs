@@ -46,7 +46,7 @@ type Outcome = Result<Arc<Counted>, NotCounted>;
 
 impl Observation {
     /// How long a visitor waits for a newer count while there is an old one.
-    const PATIENCE: Duration = Duration::from_millis(100);
+    const TIMEOUT: Duration = Duration::from_millis(100);
     /// How long the first visitor waits.
     const LONGEST: Duration = Duration::from_secs(8);
 
@@ -66,7 +66,7 @@ impl Observation {
         };
         let timer = &*self.timer;
         match old {
-            Some(old) => Ok(within(timer, Self::PATIENCE, running).await.and_then(Result::ok).unwrap_or(old)),
+            Some(old) => Ok(within(timer, Self::TIMEOUT, running).await.and_then(Result::ok).unwrap_or(old)),
             None => within(timer, Self::LONGEST, running).await.unwrap_or(Err(NotCounted::Slow)),
         }
     }
@@ -189,13 +189,13 @@ mod tests {
         advance(Duration::from_secs(2)).await;
         let began = observation.timer.now();
         assert_eq!(seen(&observation).await, 1);
-        assert_eq!((observation.timer.now() - began, store.calls.load(Relaxed)), (Observation::PATIENCE, 2));
+        assert_eq!((observation.timer.now() - began, store.calls.load(Relaxed)), (Observation::TIMEOUT, 2));
         sleep(Duration::from_secs(1)).await;
         assert_eq!(seen(&observation).await, 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_visitor_who_leaves_ends_no_count_and_a_count_that_fails_is_begun_anew() {
+    async fn a_visitor_who_leaves_ends_no_count_and_a_count_that_fails_is_repeated() {
         let (store, observation) = observation(50);
         assert!(timeout(Duration::from_millis(10), observation.ask()).await.is_err());
         assert_eq!((seen(&observation).await, store.calls.load(Relaxed)), (1, 1));

@@ -18,7 +18,7 @@ impl Pauses {
     /// A list is shown again for so long.
     const FRESH: Duration = Duration::from_secs(2);
     /// How long a page waits for it.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const TIMEOUT: Duration = Duration::from_secs(2);
 
     pub(crate) fn of(store: Option<Arc<dyn PauseQueues>>, timer: Arc<dyn Timer>) -> Self {
         Self { store, timer, newest: Mutex::default() }
@@ -38,7 +38,7 @@ impl Pauses {
         if let Some((_, known)) = newest.as_ref().filter(|(at, _)| now - *at < Self::FRESH) {
             return known.clone();
         }
-        let known = match within(&*self.timer, Self::PATIENCE, store.paused()).await {
+        let known = match within(&*self.timer, Self::TIMEOUT, store.paused()).await {
             Some(Ok(paused)) => Some(paused.into()),
             Some(Err(error)) => {
                 tracing::warn!(%error, "the board does not know which queues are paused");

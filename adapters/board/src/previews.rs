@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::selection::Selection;
 
-/// What was shown to somebody before it is done. Each is confirmed once, by the visitor who asked for it.
+/// What was shown to a visitor before it is done. Each is confirmed once, by the visitor who asked for it.
 #[derive(Default)]
 pub(crate) struct Previews(Mutex<HashMap<Uuid, Preview>>);
 
@@ -98,7 +98,7 @@ impl Previews {
         id
     }
 
-    /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is somebody else's.
+    /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is another visitor's.
     pub(crate) fn take(&self, id: Uuid, by: &str, now: Duration) -> Option<Preview> {
         let mut previews = self.lock();
         let is_its = |preview: &Preview| preview.by == by && now.saturating_sub(preview.at) < Self::LAST;

@@ -82,7 +82,7 @@ impl Selection {
         }
     }
 
-    /// What the store can tell apart: everything but the class.
+    /// What the store can filter by: everything but the class.
     fn filter(&self) -> DeadLetterFilter {
         let ids = self.id.into_iter().collect();
         DeadLetterFilter { queue: Some(self.queue.clone()), ids, ..DeadLetterFilter::default() }

@@ -3,7 +3,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// The databases whose boards stand beside each other, and which of them can be shown; clones are the same.
+/// The databases whose boards are served together, and which of them can be shown; clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Siblings(Arc<RwLock<BTreeMap<String, IsOpen>>>);
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_leads_to_the_boards_beside_it() {
+    fn a_page_leads_to_the_boards_of_the_other_databases() {
         let siblings = Siblings::default();
         siblings.set("orders", true);
         siblings.set("billing", false);

@@ -20,7 +20,7 @@ use crate::{
 /// A request for a page: the visitor, and where the board is mounted.
 pub(crate) struct Visit {
     pub(crate) desk: Arc<Desk>,
-    /// Nobody, on the pages that are for everybody.
+    /// `None` on the pages that need no token.
     visitor: Option<Visitor>,
     base: String,
 }
@@ -28,13 +28,13 @@ pub(crate) struct Visit {
 impl Visit {
     /// The visitor of a page that is not for everybody.
     pub(crate) fn visitor(&self) -> Visitor {
-        self.visitor.clone().unwrap_or_else(Access::anybody)
+        self.visitor.clone().unwrap_or_else(Access::anonymous)
     }
 
     pub(crate) fn frame(&self) -> Frame {
         let signs_in = matches!(self.desk.access, Access::Visitors(_));
         let frame = Frame::new(&self.base, self.visitor.clone(), signs_in, Section::all(&self.desk.stores));
-        frame.beside(self.desk.siblings.seen_from(&self.base))
+        frame.with_siblings(self.desk.siblings.seen_from(&self.base))
     }
 
     /// Notes what the visitor is about to do; a refusal if it cannot be noted, and then it must not be done.

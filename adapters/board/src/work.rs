@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The works of this process, the oldest first. Each has a name that no other process gives: a page that was open before a restart must not
-/// show, and stop, the work of somebody else.
+/// show, and stop, the work of another process.
 #[derive(Default)]
 pub(crate) struct Works(Mutex<VecDeque<(Uuid, Arc<Work>)>>);
 
@@ -45,7 +45,7 @@ pub(crate) struct Standing {
 pub(crate) enum End {
     /// It has come to the end of the queue.
     Finished,
-    /// Somebody has stopped it.
+    /// A visitor has stopped it.
     Stopped,
     /// The database has refused too often, or the store has panicked.
     Failed,

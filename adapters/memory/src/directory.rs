@@ -36,7 +36,7 @@ struct File {
 }
 
 impl MemoryDirectory {
-    /// Nobody.
+    /// An empty one.
     pub fn new() -> Self {
         Self::default()
     }

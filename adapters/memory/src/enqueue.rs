@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_wait_for_each_other_one_is_told() {
+    fn of_two_that_wait_for_each_other_one_gets_an_error() {
         let store = MemoryStore::new();
         let (one, other) = (store.begin(), store.begin());
         block_on(store.enqueue(&one, &[message(1, "a")])).unwrap();

@@ -172,9 +172,9 @@ mod tests {
         assert_eq!((read("bye").unwrap().template.variables.as_ref(), read("unpaid")), (None, None));
     }
 
-    /// Guard: a file loses no text to a comment that nobody meant | src/templates.rs `from_str`: no `refuse_hidden`
+    /// Guard: a file loses no text to an unintended comment | src/templates.rs `from_str`: no `refuse_hidden`
     #[test]
-    fn a_file_with_a_comment_that_nobody_meant_is_refused() {
+    fn a_file_with_an_unintended_comment_is_refused() {
         let with = |html: &str| FILE.replace("<p>Thanks", html).parse::<MemoryTemplates>().map(|_| ());
         let refused =
             with("<style>@media print{#menu{display:none}}</style><p>Thanks").unwrap_err().to_string();

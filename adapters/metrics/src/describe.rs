@@ -5,7 +5,7 @@ use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 pub const SECONDS_BUCKETS: [f64; 16] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
 
-/// Tells the installed recorder the unit and the meaning of each metric.
+/// Gives the installed recorder the unit and the meaning of each metric.
 pub fn describe() {
     for (name, text) in [
         (
@@ -17,7 +17,7 @@ pub fn describe() {
         ("claimstream_renewed_total", "Leases extended"),
         ("claimstream_leases_lost_total", "Leases lost while a handler had the message"),
         ("claimstream_store_errors_total", "Calls of relays to the store that failed; relays repeat them"),
-        ("claimstream_restarts_total", "Transactions begun anew after a deadlock or a lock wait"),
+        ("claimstream_restarts_total", "Transactions restarted after a deadlock or a lock wait"),
         ("claimstream_swept_rows_total", "Rows removed by sweeps"),
         ("claimstream_http_requests_total", "Requests over HTTP that were answered, by route and status"),
     ] {

@@ -37,7 +37,7 @@ impl MeterTelemetry {
             consumed: counter(&meter, "messaging.client.consumed.messages", "{message}", "Messages claimed"),
             settled: counter(&meter, "claimstream.settled.messages", "{message}", "Messages settled"),
             leases_lost: counter(&meter, "claimstream.leases.lost", "{message}", "Leases lost in a handler"),
-            restarts: counter(&meter, "claimstream.restarts", "{transaction}", "Transactions begun anew"),
+            restarts: counter(&meter, "claimstream.restarts", "{transaction}", "Transactions restarted"),
             swept: counter(&meter, "claimstream.swept.rows", "{row}", "Rows removed by sweeps"),
             operation: histogram(
                 &meter,

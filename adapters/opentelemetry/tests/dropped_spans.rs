@@ -34,7 +34,7 @@ struct Drops(Arc<Counts>);
 struct Counts {
     begun: AtomicUsize,
     kept: AtomicUsize,
-    in_vain: AtomicUsize,
+    needless_calls: AtomicUsize,
 }
 
 impl TracerProvider for Drops {
@@ -64,8 +64,8 @@ struct Dropped {
 }
 
 impl Dropped {
-    fn in_vain(&self) {
-        self.counts.in_vain.fetch_add(1, Relaxed);
+    fn count_needless_call(&self) {
+        self.counts.needless_calls.fetch_add(1, Relaxed);
     }
 }
 
@@ -82,7 +82,7 @@ impl Span for Dropped {
         _: SystemTime,
         _: Vec<KeyValue>,
     ) {
-        self.in_vain();
+        self.count_needless_call();
     }
 
     fn span_context(&self) -> &SpanContext {
@@ -94,23 +94,23 @@ impl Span for Dropped {
     }
 
     fn set_attribute(&mut self, _: KeyValue) {
-        self.in_vain();
+        self.count_needless_call();
     }
 
     fn set_status(&mut self, _: Status) {
-        self.in_vain();
+        self.count_needless_call();
     }
 
     fn update_name<T: Into<Cow<'static, str>>>(&mut self, _: T) {
-        self.in_vain();
+        self.count_needless_call();
     }
 
     fn add_link(&mut self, _: SpanContext, _: Vec<KeyValue>) {
-        self.in_vain();
+        self.count_needless_call();
     }
 
     fn end_with_timestamp(&mut self, _: SystemTime) {
-        self.in_vain();
+        self.count_needless_call();
     }
 }
 
@@ -202,7 +202,7 @@ fn handler() -> (Drops, Sees) {
 
 fn asked_once_for_each(drops: &Drops, messages: usize) {
     assert_eq!(drops.0.begun.load(Relaxed), messages);
-    assert_eq!(drops.0.in_vain.load(Relaxed), 0, "a dropped span was asked for something");
+    assert_eq!(drops.0.needless_calls.load(Relaxed), 0, "a dropped span was asked for something");
 }
 
 const UNSENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";

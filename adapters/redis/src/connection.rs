@@ -29,7 +29,7 @@ enum State {
     #[default]
     Apart,
     Connected(Connection),
-    /// Redis could not be reached; nobody tries again before this moment.
+    /// Redis could not be reached; no call tries again before this moment.
     Away(Deadline),
 }
 
@@ -41,7 +41,7 @@ impl Link {
         Self { place, timer: Arc::new(TokioTimer::new()), state: Mutex::default() }
     }
 
-    /// Does one thing on the connection, within the patience that everybody has.
+    /// Does one thing on the connection, within [`RedisPlace::TIMEOUT`].
     pub(crate) async fn call<T, F>(
         &self,
         operation: &'static str,
@@ -50,7 +50,7 @@ impl Link {
     where
         F: Future<Output = RedisResult<T>>,
     {
-        let deadline = self.deadline(RedisPlace::PATIENCE);
+        let deadline = self.deadline(RedisPlace::TIMEOUT);
         let answer = deadline.within(async {
             let connection = self.connection(operation).await?;
             work(connection).await.map_err(|error| trouble(operation, error))
@@ -63,7 +63,7 @@ impl Link {
             }
             None => {
                 self.part(State::Away(self.deadline(Self::AWAY))).await;
-                let late = format!("no answer within {:?}", RedisPlace::PATIENCE);
+                let late = format!("no answer within {:?}", RedisPlace::TIMEOUT);
                 Err(StoreError::new(StoreErrorKind::Unavailable, operation, late))
             }
         }
@@ -84,7 +84,7 @@ impl Link {
             _ => {}
         }
         // Those that wait here find it so if this call gives up.
-        *state = State::Away(self.deadline(RedisPlace::PATIENCE + Self::AWAY));
+        *state = State::Away(self.deadline(RedisPlace::TIMEOUT + Self::AWAY));
         match Connection::to(&self.place).await {
             Ok(connection) => {
                 *state = State::Connected(connection.clone());
@@ -118,7 +118,7 @@ impl Connection {
         match &place.kind {
             Kind::Cluster(nodes) => {
                 let cluster = ClusterClient::builder(nodes.iter().map(String::as_str));
-                let cluster = cluster.connection_timeout(RedisPlace::PATIENCE).retries(1).build()?;
+                let cluster = cluster.connection_timeout(RedisPlace::TIMEOUT).retries(1).build()?;
                 cluster.get_async_connection().await.map(Self::Cluster)
             }
             _ => unlimited(&client(place).await?).await.map(Self::Server),
@@ -154,7 +154,7 @@ impl ConnectionLike for Connection {
     }
 }
 
-/// A connection that hears published messages: in a cluster any node sends them.
+/// A connection that receives published messages: in a cluster any node sends them.
 pub(crate) async fn listen(place: &RedisPlace) -> RedisResult<PubSub> {
     client(place).await?.get_async_pubsub().await
 }
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// As Redis behind a firewall that drops its packets: connecting ends by our patience, and not by an error.
+    /// As Redis behind a firewall that drops its packets: connecting ends by our timeout, and not by an error.
     /// Guard: a silent Redis is asked once a second | `part`: one that was away stays so
     #[tokio::test]
     async fn a_silent_redis_is_waited_for_once_in_a_while() {
@@ -246,8 +246,8 @@ mod tests {
         // One connection is made for the calls, and their time runs out.
         let run_out = async || {
             let (peer, _) = silent.accept().await.unwrap();
-            timer.asleep_until(timer.now() + RedisPlace::PATIENCE).await;
-            timer.advance(RedisPlace::PATIENCE);
+            timer.asleep_until(timer.now() + RedisPlace::TIMEOUT).await;
+            timer.advance(RedisPlace::TIMEOUT);
             peer
         };
         let mut peers = Vec::new();
@@ -256,7 +256,7 @@ mod tests {
             assert!(waited.is_err());
             peers.push(peer);
             assert!(call().await.is_err(), "the timer stands, so this call has not waited");
-            timer.advance(RedisPlace::PATIENCE + Link::AWAY);
+            timer.advance(RedisPlace::TIMEOUT + Link::AWAY);
         }
         let (calls, peer) = join(join_all((0..8).map(|_| call())), run_out()).await;
         assert!(calls.iter().all(Result::is_err));

@@ -5,17 +5,17 @@
 //! two may hold it; it loses wakeups. The outbox stays correct, because claims are decided by the database and their
 //! claim ids. Do not protect anything by this lock that is not fenced by something better.
 //!
-//! Every call ends within [`RedisPlace::PATIENCE`], and for a moment after Redis could not be reached calls are refused at
+//! Every call ends within [`RedisPlace::TIMEOUT`], and for a moment after Redis could not be reached calls are refused at
 //! once, so that a Redis that is away costs next to nothing. Connections are made when they are needed and again when they
 //! break. All of it needs tokio around it.
 #![forbid(unsafe_code)]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod bell;
 mod connection;
 mod lock;
 mod place;
+mod signal;
 mod trouble;
 mod wakeup;
 

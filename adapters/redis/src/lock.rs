@@ -29,7 +29,7 @@ pub struct RedisLock {
 }
 
 impl RedisLock {
-    /// For how long a lock's last fence is kept when nobody holds it; then the next one goes on from the time.
+    /// For how long a lock's last fence is kept when it is not held; then the next one goes on from the time.
     const FENCE_KEPT: Duration = Duration::from_secs(24 * 3600);
 
     /// Locks at this place; it is not looked at before the first call.

@@ -36,7 +36,7 @@ pub(crate) struct Access {
 
 impl RedisPlace {
     /// How long a call waits for a connection or an answer.
-    pub const PATIENCE: Duration = Duration::from_millis(500);
+    pub const TIMEOUT: Duration = Duration::from_millis(500);
 
     const NAMESPACE: &str = "claimstream";
     const FORMS: &str = "like redis://host:6379/0, redis-cluster://host:6379,host:6380 or \

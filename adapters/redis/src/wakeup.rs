@@ -16,8 +16,8 @@ use tokio::task::JoinHandle;
 
 use crate::{
     RedisPlace,
-    bell::Bells,
     connection::{Link, listen},
+    signal::Signals,
 };
 
 const WAKE: &str = "wake";
@@ -25,19 +25,19 @@ const CHANNELS: &str = "wakeup";
 
 /// A [`Wakeup`] for relays of other processes, by publish and subscribe.
 ///
-/// The first wait begins to listen, in a task that ends with the `RedisWakeup`. While Redis is away nobody is woken and
+/// The first wait begins to listen, in a task that ends with the `RedisWakeup`. While Redis is away no relay is woken and
 /// relays look by themselves, as ever; when it is back, every waiter is woken once, because something may have been
 /// missed. A wakeup that is published while a relay works is kept for its next wait.
 pub struct RedisWakeup {
     link: Link,
-    bells: Arc<Bells>,
+    signals: Arc<Signals>,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl RedisWakeup {
     /// Wakeups at this place; it is not looked at before the first call.
     pub fn new(place: RedisPlace) -> Self {
-        Self { link: Link::to(place), bells: Arc::default(), listener: Mutex::default() }
+        Self { link: Link::to(place), signals: Arc::default(), listener: Mutex::default() }
     }
 
     /// Waits for Redis by this timer in place of tokio's clock.
@@ -46,12 +46,12 @@ impl RedisWakeup {
         self
     }
 
-    /// Makes sure that somebody listens.
+    /// Starts the listener unless it runs.
     fn listen(&self) {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         if listener.as_ref().is_none_or(JoinHandle::is_finished) {
             let (place, timer) = (self.link.place.clone(), Arc::clone(&self.link.timer));
-            let listening = Listener { place, timer, bells: Arc::clone(&self.bells) };
+            let listening = Listener { place, timer, signals: Arc::clone(&self.signals) };
             *listener = Some(tokio::spawn(listening.run()));
         }
     }
@@ -60,9 +60,9 @@ impl RedisWakeup {
 #[async_trait]
 impl Wakeup for RedisWakeup {
     async fn wait(&self, queue: &QueueName) {
-        let bell = self.bells.of(queue);
+        let signal = self.signals.of(queue);
         self.listen();
-        bell.wait().await;
+        signal.wait().await;
     }
 
     async fn wake(&self, queue: &QueueName) -> Result<(), StoreError> {
@@ -91,11 +91,11 @@ impl fmt::Debug for RedisWakeup {
     }
 }
 
-/// Rings bells for published messages, and connects again whenever the connection has ended.
+/// Sends the signals of published messages, and connects again whenever the connection has ended.
 struct Listener {
     place: RedisPlace,
     timer: Arc<dyn Timer>,
-    bells: Arc<Bells>,
+    signals: Arc<Signals>,
 }
 
 impl Listener {
@@ -109,13 +109,13 @@ impl Listener {
         let mut wait = first;
         loop {
             match self.subscribe().await {
-                Ok((sink, heard)) => {
+                Ok((sink, messages)) => {
                     wait = first;
-                    self.bells.ring_all();
-                    self.hear(sink, heard).await;
+                    self.signals.send_all();
+                    self.receive(sink, messages).await;
                     tracing::debug!(place = %self.place, "the wakeup's connection has ended");
                 }
-                Err(error) => tracing::debug!(place = %self.place, %error, "nobody can be woken for now"),
+                Err(error) => tracing::debug!(place = %self.place, %error, "no relay can be woken for now"),
             }
             self.timer.sleep(wait).await;
             wait = (wait * 2).min(last);
@@ -124,11 +124,11 @@ impl Listener {
 
     async fn subscribe(&self) -> RedisResult<(PubSubSink, PubSubStream)> {
         let subscribing = async {
-            let (mut sink, heard) = listen(&self.place).await?.split();
+            let (mut sink, messages) = listen(&self.place).await?.split();
             sink.psubscribe(self.place.name(CHANNELS, "*")).await?;
-            Ok((sink, heard))
+            Ok((sink, messages))
         };
-        match self.deadline(RedisPlace::PATIENCE).within(subscribing).await {
+        match self.deadline(RedisPlace::TIMEOUT).within(subscribing).await {
             Some(subscribed) => subscribed,
             None => Err((redis::ErrorKind::Io, "no answer in time").into()),
         }
@@ -139,18 +139,18 @@ impl Listener {
     }
 
     /// Returns when the connection has ended, or answers no more.
-    async fn hear(&self, mut sink: PubSubSink, mut heard: PubSubStream) {
+    async fn receive(&self, mut sink: PubSubSink, mut messages: PubSubStream) {
         let before = self.place.name(CHANNELS, "");
         loop {
-            match self.deadline(Self::PING).within(heard.next()).await {
+            match self.deadline(Self::PING).within(messages.next()).await {
                 Some(Some(message)) => {
                     if let Some(queue) = message.get_channel_name().strip_prefix(&before) {
-                        self.bells.ring(queue);
+                        self.signals.send(queue);
                     }
                 }
                 Some(None) => return,
                 None => {
-                    let pong = self.deadline(RedisPlace::PATIENCE).within(sink.ping::<redis::Value>()).await;
+                    let pong = self.deadline(RedisPlace::TIMEOUT).within(sink.ping::<redis::Value>()).await;
                     if !matches!(pong, Some(Ok(_))) {
                         return;
                     }

@@ -730,9 +730,6 @@ SET SESSION lock_wait_timeout = 1;
 -- session/cipher
 SHOW SESSION STATUS LIKE 'Ssl_cipher';
 
--- session/impatient
-SET SESSION innodb_lock_wait_timeout = 1;
-
 -- session/now
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now;
 
@@ -744,6 +741,9 @@ SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'wsrep_on', 'group_re
 
 -- session/setup
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE; SET SESSION autocommit = 1, SESSION completion_type = 0, SESSION innodb_lock_wait_timeout = 5, SESSION lock_wait_timeout = 10, SESSION sql_auto_is_null = 0, SESSION sql_big_selects = 1, SESSION sql_buffer_result = 0, SESSION sql_safe_updates = 0, SESSION sql_select_limit = 18446744073709551615, SESSION unique_checks = 1, SESSION wait_timeout = 120, SESSION sql_mode = 'STRICT_TRANS_TABLES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION' /*!50708 , SESSION max_execution_time = 0 */ /*M! , SESSION max_statement_time = 0 */ /*M!110602 , SESSION innodb_snapshot_isolation = OFF */;
+
+-- session/short_lock_wait
+SET SESSION innodb_lock_wait_timeout = 1;
 
 -- session/transaction
 SELECT CAST(@@autocommit AS SIGNED) AS autocommit, CAST(1 /*M!100500 AND @@in_transaction */ AS SIGNED) AS in_transaction;

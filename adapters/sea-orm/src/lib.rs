@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 // The long tier builds with room to spare: other compilers, and our callers' crates, nest our futures more deeply than this one does.
 #![cfg_attr(claimstream_nesting, recursion_limit = "96")]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "mysql", feature = "sqlite")),

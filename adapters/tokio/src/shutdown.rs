@@ -5,7 +5,7 @@ use std::io;
 /// The signals are listened to from the call on, so that one which comes before the first poll is not lost. From then
 /// on they no longer end the process by themselves, not even when the future has ended or was dropped.
 ///
-/// Fails if the system lets nobody listen to a signal.
+/// Fails if the system refuses a handler of a signal.
 ///
 /// # Panics
 ///

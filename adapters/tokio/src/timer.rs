@@ -28,7 +28,7 @@ impl Timer for TokioTimer {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep<'_> {
-        // Without tokio's budget for a task, which work that is always ready uses up before a limit beside it is looked at.
+        // Without tokio's budget for a task, which work that is always ready uses up before its time limit is looked at.
         Box::pin(tokio::task::unconstrained(async move { tokio::time::sleep(duration).await }))
     }
 

@@ -99,7 +99,7 @@ pub(crate) async fn stop(visit: Visit, name: Result<Path<Uuid>, PathRejection>) 
 
 fn work(visit: &Visit, name: Result<Path<Uuid>, PathRejection>) -> Result<(Uuid, Arc<Work>), Refusal> {
     let Ok(Path(name)) = name else { return Err(Refusal::no_such_page()) };
-    let gone = "This process has no such work. It may have been started anew; what was not done is still among the dead letters.";
+    let gone = "This process has no such work. It may have been restarted; what was not done is still among the dead letters.";
     visit.desk.works.get(name).map(|work| (name, work)).ok_or_else(|| Refusal::gone(gone))
 }
 
@@ -192,7 +192,7 @@ impl WorkPage {
         let Preview { action, selection, by, .. } = &work.preview;
         let end = end.map(|end| match end {
             End::Finished => "Everything that the preview has shown was looked at.",
-            End::Stopped => "Somebody has stopped it. The rest is still among the dead letters.",
+            End::Stopped => "A visitor has stopped it. The rest is still among the dead letters.",
             End::Failed => "The database has refused too often, or the store has a fault; the log of this process has the words. The rest is still among the dead letters: ask for a new preview.",
         });
         Self {

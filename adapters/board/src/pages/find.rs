@@ -47,7 +47,7 @@ pub(crate) async fn find(visit: Visit, form: Result<Form<FindForm>, FormRejectio
 
 /// Why there is no answer.
 enum Unanswered {
-    /// Nobody could answer this.
+    /// The question cannot be answered.
     Question(String),
     /// The store does not.
     Store(Refusal),

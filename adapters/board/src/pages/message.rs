@@ -129,7 +129,7 @@ const SWEPT: &str =
 
 impl MessagePage {
     fn of(known: KnownMessage, sight: Sight, carried: Option<Carried>, frame: Frame) -> Self {
-        // An error of a message that is no notification is about nobody in particular, and is shown as on the page of a dead letter.
+        // An error of a message that is no notification is about no person, and is shown as on the page of a dead letter.
         let sight_of_errors = if known.is_notification() { sight } else { Sight::Shown };
         let KnownMessage { id, standing, kept, notification } = known;
         let queue = standing.as_ref().map(|standing| &standing.queue);

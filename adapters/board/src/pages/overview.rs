@@ -105,7 +105,7 @@ fn with_paused(queues: &[QueueStatus], paused: &[PausedQueue]) -> Vec<QueueStatu
     all
 }
 
-/// Nobody reads a queue that is paused, which is no fault.
+/// No relay reads a queue that is paused, which is no fault.
 fn remark(status: &QueueStatus, is_paused: bool) -> Option<String> {
     match (status.stray, status.seems_unread() && !is_paused) {
         (0, false) => None,

@@ -82,7 +82,7 @@ fn read(form: Result<Form<LeaseForm>, FormRejection>) -> Result<Asked, Refusal> 
 
 fn changed() -> Refusal {
     Refusal::changed(
-        "The lease is another one than the page has shown: it has a new fence, or nobody holds it. Nothing was released; look at the leases again.",
+        "The lease is another one than the page has shown: it has a new fence, or is not held. Nothing was released; look at the leases again.",
     )
 }
 

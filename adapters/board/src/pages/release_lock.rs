@@ -38,7 +38,7 @@ pub(crate) async fn release(visit: Visit, form: Result<Form<LockForm>, FormRejec
             answer(StatusCode::OK, &ReleasedPage { back: frame.to("/locks"), key, frame })
         }
         Ok(false) => visit.refuse(&Refusal::changed(
-            "Nobody holds the lock under the fence that the page has shown. Nothing was released; look at the locks again.",
+            "The lock is not held under the fence that the page has shown. Nothing was released; look at the locks again.",
         )),
         Err(error) => visit.refuse(&Refusal::of_store(&error)),
     }

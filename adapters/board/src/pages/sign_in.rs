@@ -16,7 +16,7 @@ use crate::{
     visit::Visit,
 };
 
-/// Asks for a token, unless nobody needs one.
+/// Asks for a token, unless none is needed.
 pub(crate) async fn show(visit: Visit) -> Response {
     match visit.desk.access {
         Access::Everyone => home(&visit),

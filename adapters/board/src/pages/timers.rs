@@ -73,7 +73,7 @@ struct TimerRow {
     occurrence: String,
     link: String,
     message: String,
-    /// Whether somebody should look.
+    /// Whether an operator should look.
     is_bad: bool,
 }
 
@@ -83,7 +83,7 @@ impl TimerRow {
         let occurrence = occurrence.to_string();
         let state = found.map(|found| &found.state);
         let message = match state {
-            None => "none is found; nothing moves the timer on until its program starts anew, unless it waits behind more than 10,000 others".to_owned(),
+            None => "none is found; nothing moves the timer on until its program is restarted, unless it waits behind more than 10,000 others".to_owned(),
             Some(MessageState::Dead { .. }) => "dead letter; revive it to move the timer on".to_owned(),
             Some(state) => format!("{}, {}", state.name(), RunMessage::when(state)),
         };

@@ -61,7 +61,7 @@ async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name()
     let graveyard = Graveyard::new();
     let ids = graveyard.bury(&["mailbox full", "timed out after 1 ms", "mailbox full"]).await;
     let browser = Browser::guarded(&graveyard.store).sign_in("changes").await;
-    assert!(browser.get("/audit").await.shows("Nobody has done anything yet."));
+    assert!(browser.get("/audit").await.shows("No action is noted yet."));
     browser.post(&format!("/dead/letters/{}/payload", ids[1]), "").await;
     carry_out(&browser, &format!("action=purge&{QUERY}&class=mailbox+full")).await;
     carry_out(&browser, &format!("action=revive&{QUERY}&id={}", ids[1])).await;

@@ -11,7 +11,7 @@ use claimstream_ports::Timer;
 use claimstream_tokio::TokioTimer;
 use tower::ServiceExt;
 
-/// Somebody in front of a board: calls its router as a browser does.
+/// A visitor of a board: calls its router as a browser does.
 pub(crate) struct Browser {
     router: Router,
     /// What it sends with every request.

@@ -82,7 +82,7 @@ async fn a_list_names_every_letter_once_page_by_page_and_reads_no_payload() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_provider_said_of_a_person_is_hidden_until_somebody_asks_for_it() {
+async fn what_a_provider_said_of_a_person_is_hidden_until_a_visitor_asks_for_it() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury_one("notification-messages", "550 no mailbox eve@example.com").await;
     let browser = Browser::guarded(&graveyard.store).sign_in("looks").await;
@@ -95,7 +95,7 @@ async fn what_a_provider_said_of_a_person_is_hidden_until_somebody_asks_for_it()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_is_hidden_until_somebody_asks_for_it_by_a_post() {
+async fn a_payload_is_hidden_until_a_visitor_asks_for_it_by_a_post() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["<script>alert('reason')</script>"]).await[0];
     let browser = Browser::guarded(&graveyard.store).sign_in("looks").await;
@@ -233,5 +233,5 @@ async fn what_is_not_understood_is_refused_with_a_sentence() {
         assert_eq!(browser.get(path).await.status, StatusCode::BAD_REQUEST, "{path}");
     }
     let none = browser.get("/dead/work/01890a5d-ac96-774b-bcce-b302099a8057").await;
-    assert!(none.status == StatusCode::NOT_FOUND && none.shows("started anew"), "{}", none.text);
+    assert!(none.status == StatusCode::NOT_FOUND && none.shows("been restarted"), "{}", none.text);
 }

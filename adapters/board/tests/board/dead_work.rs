@@ -53,7 +53,7 @@ async fn a_work_is_stopped_between_two_steps() {
     assert_eq!(browser.post(&format!("{work}/stop"), "").await.status, StatusCode::SEE_OTHER);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let page = browser.get(work).await;
-    assert!(page.shows("Somebody has stopped it") && !page.shows("http-equiv"), "{}", page.text);
+    assert!(page.shows("A visitor has stopped it") && !page.shows("http-equiv"), "{}", page.text);
 }
 
 /// Guard: the board changes no dead letter that was too young when it was read | src/work.rs `step`: no look
@@ -121,7 +121,7 @@ async fn a_page_of_a_work_is_of_no_other_work_of_another_process() {
     let (restarted, of_another) = begun().await;
     assert_ne!(of_one, of_another);
     let stopped = restarted.post(&format!("{of_one}/stop"), "").await;
-    assert!(stopped.status == StatusCode::NOT_FOUND && stopped.shows("started anew"), "{}", stopped.text);
+    assert!(stopped.status == StatusCode::NOT_FOUND && stopped.shows("been restarted"), "{}", stopped.text);
 }
 
 /// A letter that has been dead for a day.

@@ -108,8 +108,8 @@ async fn a_recipient_leads_to_an_inbox_and_what_no_index_serves_is_refused_with_
         assert_eq!(page.status, StatusCode::BAD_REQUEST);
         assert!(page.shows("No index leads from") && page.shows("Look for"), "{}", page.text);
     }
-    let nobody = find(&browser, "recipient", "u-2", "").await;
-    assert!(nobody.status == StatusCode::NOT_FOUND && nobody.shows("inbox of this user is empty"));
+    let unknown = find(&browser, "recipient", "u-2", "").await;
+    assert!(unknown.status == StatusCode::NOT_FOUND && unknown.shows("inbox of this user is empty"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,7 +37,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Guard: pages need a known user | src/board.rs `router`: no layer `known`
 #[tokio::test(start_paused = true)]
-async fn nobody_sees_a_page_or_does_anything_without_a_token() {
+async fn no_visitor_sees_a_page_or_does_anything_without_a_token() {
     let browser = Browser::guarded(&MemoryStore::new());
     for (method, path) in INSIDE {
         let site = [("sec-fetch-site", "same-origin"), ("content-type", FORM)];
@@ -97,7 +97,7 @@ async fn a_token_is_shown_once_and_the_browser_keeps_a_word_that_scripts_do_not_
 
 /// Guard: a page of another site changes nothing | src/guard.rs `admit`: no `is_from_here`
 #[tokio::test(start_paused = true)]
-async fn nothing_is_changed_for_a_page_of_somebody_else() {
+async fn nothing_is_changed_for_a_page_of_another_site() {
     for browser in
         [Browser::on(&MemoryStore::new()), Browser::guarded(&MemoryStore::new()).sign_in("changes").await]
     {

@@ -217,16 +217,12 @@ async fn leases_are_listed_page_by_page_or_for_one_queue() {
     assert!(next.shows("<td class=\"number\">59</td>") && !next.shows("Next page"), "{}", next.text);
     let queue = browser.get("/leases?queue=orders%26%3Ci%3E").await;
     assert!(queue.shows("<h1>Leases of <bdi>orders&#38;&#60;i&#62;</bdi></h1>"), "{}", queue.text);
-    for shown in [
-        "<bdi>&#60;script&#62;relay&#60;/script&#62;</bdi>",
-        "in 21s",
-        "1,200",
-        "nobody",
-        "Release shard 3 …",
-    ] {
+    for shown in
+        ["<bdi>&#60;script&#62;relay&#60;/script&#62;</bdi>", "in 21s", "1,200", "none", "Release shard 3 …"]
+    {
         assert!(queue.shows(shown), "{shown}: {}", queue.text);
     }
-    assert!(!queue.shows("Release shard 2 …"), "nobody holds it: {}", queue.text);
+    assert!(!queue.shows("Release shard 2 …"), "it is not held: {}", queue.text);
     for wrong in ["after=orders", "after=orders%2Fx", "queue="] {
         assert_eq!(browser.get(&format!("/leases?{wrong}")).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
@@ -256,13 +252,13 @@ async fn a_lease_is_released_as_its_preview_has_shown_it_and_once() {
         done.status == StatusCode::OK && done.shows("<strong>1,200</strong> messages are due again"),
         "{done:?}"
     );
-    assert_eq!(leased.released(), [format!("{QUEUE}/3 7 anybody")]);
+    assert_eq!(leased.released(), [format!("{QUEUE}/3 7 anonymous")]);
     let again = browser.post("/leases/release", FORM).await;
     assert!(again.status == StatusCode::CONFLICT && again.shows("Nothing was released"), "{again:?}");
     let preview = browser.post("/leases/preview", FORM).await;
     assert_eq!(preview.status, StatusCode::CONFLICT, "it has another fence now: {preview:?}");
     let free = FORM.replace("shard=3", "shard=2");
-    assert_eq!(browser.post("/leases/preview", &free).await.status, StatusCode::CONFLICT, "nobody holds it");
+    assert_eq!(browser.post("/leases/preview", &free).await.status, StatusCode::CONFLICT, "it is not held");
     for wrong in ["", "queue=q&shard=3", "queue=q&shard=-1&fence=7", "queue=&shard=3&fence=7"] {
         assert_eq!(browser.post("/leases/release", wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
@@ -306,7 +302,7 @@ async fn a_lock_is_released_under_the_fence_that_was_shown() {
 /// Guard: a release needs the right to change | src/board.rs `router`: `/leases/release` outside the layer
 /// `changing`
 #[tokio::test(start_paused = true)]
-async fn nobody_releases_anything_who_may_only_look() {
+async fn a_visitor_who_may_only_look_releases_nothing() {
     let leased = Leased::new();
     let guarded = Browser::of(Board::for_visitors(leased.stores(), timer(), Arc::new(TwoTokens)).router());
     let read_only = Browser::of(Board::for_everyone(leased.stores(), timer()).read_only().router());

@@ -32,7 +32,7 @@ impl Notified {
         Self { store: MemoryStore::with_manual_clock(), claims: 1.into() }
     }
 
-    /// Hands a request in that nobody has taken up yet.
+    /// Hands a request in that no relay has taken up yet.
     pub(crate) async fn submitted(&self, requester: &str) -> Uuid {
         let request = NotificationRequest {
             id: Uuid::new_v4(),

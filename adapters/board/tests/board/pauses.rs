@@ -66,12 +66,12 @@ async fn the_first_pause_stays_and_no_reason_is_needed() {
     }
     assert_eq!(paused(&store).await, [("orders".to_owned(), "ann".to_owned(), None)]);
     browser.post("/queue/pause", "queue=mails&why=++").await;
-    assert_eq!(paused(&store).await[0], ("mails".to_owned(), "anybody".to_owned(), None));
+    assert_eq!(paused(&store).await[0], ("mails".to_owned(), "anonymous".to_owned(), None));
 }
 
 /// Guard: pauses need the right to change | src/board.rs `router`: `/queue/pause` outside of `changing`
 #[tokio::test(start_paused = true)]
-async fn nobody_pauses_with_a_token_that_looks_or_where_nobody_may() {
+async fn no_visitor_pauses_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
     let graveyard = Graveyard::new();
     let looks = Browser::guarded(&graveyard.store).sign_in("looks").await;
     let read_only = graveyard.read_only().sign_in("changes").await;

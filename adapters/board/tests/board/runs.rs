@@ -192,7 +192,7 @@ async fn continuing_a_saga_is_shown_first_and_enqueues_one_message_however_often
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_continues_a_saga_who_may_only_look() {
+async fn a_visitor_who_may_only_look_continues_no_saga() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 1)]).await;
     let board = Board::for_visitors(stores(&ledger.store), timer(), Arc::new(TwoTokens));

@@ -17,7 +17,7 @@ struct Lock {
 }
 
 impl Locks {
-    /// A guard, unless somebody holds the lock.
+    /// A guard, unless the lock is held.
     pub(crate) fn try_acquire(&mut self, key: &str, lease: Lease, now: Timestamp) -> Option<LockGuard> {
         let lock = self.0.entry(key.to_owned()).or_insert(Lock { fence: 0, until: None });
         if lock.is_held(now) {

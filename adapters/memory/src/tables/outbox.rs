@@ -271,7 +271,7 @@ impl Outbox {
         self.dead.extract_if(.., |_, dead| dead.matches(filter, now)).map(|(_, dead)| dead).collect()
     }
 
-    /// Takes a message out that nobody has claimed and that is not due.
+    /// Takes a message out that is not claimed and not due.
     pub(crate) fn call_off(&mut self, id: MessageId, now: Timestamp) {
         if self.rows.get(&id).is_some_and(|row| row.claim.is_none() && !is_due(row.available_at, now)) {
             self.remove(id);

@@ -113,7 +113,7 @@ fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The file beside a bench's folder that its run has locked.
+/// The file next to a bench's folder that its run has locked.
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }

@@ -1,4 +1,4 @@
-//! A place for measurements that is nobody's: a database beside the user's, or a file beside the user's file.
+//! A place for measurements alone: a database next to the user's, or a file next to the user's file.
 
 mod boxed;
 mod file;

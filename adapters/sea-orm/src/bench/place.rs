@@ -21,7 +21,7 @@ use crate::database::{
     unit::{rows, run},
 };
 
-/// A database for measurements, beside the one that a URL names and apart from it: on MySQL and MariaDB a database of its own on
+/// A database for measurements, apart from the one that a URL names: on MySQL and MariaDB a database of its own on
 /// the same server, on SQLite a file in a folder of its own next to that of the URL.
 ///
 /// Nothing of the database that the URL names is read or written. What a run leaves that was killed is removed by the next one: a name
@@ -47,9 +47,9 @@ impl BenchPlace {
     /// Refuses a user that may not make a database, with the statement that grants it.
     pub async fn make(url: &str, answer_within: Option<Duration>) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url).map_err(misconfigured)?;
-        let patience = answer_within.unwrap_or(HardenedPool::default().acquire_timeout);
+        let timeout = answer_within.unwrap_or(HardenedPool::default().acquire_timeout);
         let timer = StoreTimer::default();
-        let reached = Reached::of(url, dialect, patience, timer.clone()).boxed().await?;
+        let reached = Reached::of(url, dialect, timeout, timer.clone()).boxed().await?;
         let url = reached.url.as_str();
         let (kind, leftovers) = match dialect {
             Dialect::MySql => {

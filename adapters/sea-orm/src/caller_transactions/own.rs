@@ -81,7 +81,7 @@ pub(crate) struct Watched {
     is_open: AtomicBool,
     /// Something was sent that may have changed the session or the transaction.
     is_strange: AtomicBool,
-    /// A statement was refused. That makes no savepoint, so the proof by the savepoint stays; but nobody knows what the refusal
+    /// A statement was refused. That makes no savepoint, so the proof by the savepoint stays; but it is unknown what the refusal
     /// has left of the transaction.
     is_refused: AtomicBool,
     /// How many calls have begun and not ended. One that was dropped half way never ends, and may have left a part of itself.
@@ -213,7 +213,7 @@ impl Drop for Watched {
         let _entered = self.db.runtime.enter();
         // Untested: `is_refused`, because a transaction that has ended leaves nothing in its connection
         match self.is_plain() && !*self.is_refused.get_mut() && !*self.is_open.get_mut() {
-            true => Held::return_beside(&self.db, connection),
+            true => Held::return_to_callers(&self.db, connection),
             false => drop(connection),
         }
     }

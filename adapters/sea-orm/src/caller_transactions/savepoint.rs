@@ -16,7 +16,7 @@ use crate::{
 
 /// A point in a caller's transaction that a call goes back to if it fails.
 ///
-/// A body without its queue entry would make every repeat of the call a duplicate of a message that nobody gets. The
+/// A body without its queue entry would make every repeat of the call a duplicate of a message that no relay gets. The
 /// caller may commit after a failure, because a lock wait or a killed statement leaves the transaction open; so the
 /// writes of the call are taken back before the caller gets the error. That costs one short round trip. Other tables cannot
 /// decide it, because a settled message leaves nothing there.
@@ -77,7 +77,7 @@ impl<'a, C: ConnectionTrait> Savepoint<'a, C> {
     }
 
     /// A session that was proven to be on the outbox's own database remembers it, so that the row that all callers share is
-    /// read once for each connection. One that remembers nothing, or something else, is proven anew.
+    /// read once for each connection. One that remembers nothing, or something else, is proven again.
     async fn set_on_server(&self) -> Result<(), StoreError> {
         let mut set = self.execute(&self.db.identity.proof_of_known(self.db.sql)).await;
         if set.as_ref().is_err_and(|error| refusal(error) == Some(NOT_PROVEN)) {
@@ -193,11 +193,11 @@ const NO_TRANSACTION: &str = "the connection is not in a transaction: none was b
                               deadlock or a statement that commits by itself; roll back, begin a new one and repeat \
                               everything in it; without business data, use enqueue_now";
 const NO_AUTOCOMMIT: &str = "autocommit is off on this connection, so a transaction that a deadlock has ended cannot be \
-                             told from the next one; SET autocommit = 1 and begin transactions explicitly";
+                             distinguished from the next one; SET autocommit = 1 and begin transactions explicitly";
 const ANOTHER_DATABASE: &str =
     "the connection does not lead to this outbox's own database; use a connection to that one";
 
-/// Whether autocommit is on, and whether a transaction is open as far as the server tells.
+/// Whether autocommit is on, and whether a transaction is open as far as the server says.
 fn session(rows: &[Row]) -> Result<(i64, i64), StoreError> {
     rows.first().map_or(Ok((1, 1)), |row| Ok((row.int("autocommit")?, row.int("in_transaction")?)))
 }

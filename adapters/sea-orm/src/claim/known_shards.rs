@@ -11,11 +11,11 @@ use claimstream_domain::{QueueName, Shard, ShardCount};
 /// A shard is hot while claims from it come back full. The watermark of a shard is the oldest due time of the last full
 /// claim: entries below it are mostly the traces of messages that were claimed before, and a locking read would have to walk
 /// over every one of them. It is dropped on a short claim and after two seconds, so that a message that became visible late
-/// waits at most that long. For the same reason nobody claims for longer than that without a look at all shards: those that
+/// waits at most that long. For the same reason no instance claims for longer than that without a look at all shards: those that
 /// it finds due go behind those that are hot, and hot shards take turns, so that one that is always full starves no other.
 ///
 /// Only shards that the newest look has found due are hot, although claims that were under way still come back full: a look finds
-/// nothing due in a paused queue or in a closed shard, and then nobody claims there until a look finds something again.
+/// nothing due in a paused queue or in a closed shard, and then no claim looks there until a look finds something again.
 pub(crate) struct KnownShards {
     shards: ShardCount,
     queues: Mutex<HashMap<QueueName, Known>>,

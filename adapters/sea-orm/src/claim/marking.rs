@@ -8,7 +8,7 @@ use crate::{
 
 /// How a claim makes the due rows of a shard its own.
 pub(crate) trait Marking: Send + Sync + 'static {
-    /// Marks due rows of a shard, at most as many as the arguments say, and tells how many, and the end of their lease.
+    /// Marks due rows of a shard, at most as many as the arguments say, and returns how many, and the end of their lease.
     ///
     /// `known` is the end of the lease that other shards have got in this call, and 0 if none has.
     fn mark(

@@ -15,7 +15,7 @@ use crate::{
     messages::{
         body::{Body, BodyColumns, BodyRow, bodies, inline},
         by_id::ById,
-        unreadable::{given_up, told},
+        unreadable::{given_up, log_dead},
     },
 };
 
@@ -158,7 +158,7 @@ impl Marked<'_, '_> {
         })
     }
 
-    /// Gives up what cannot be read, so that it stands in nobody's way; the dead letters keep what there is of it.
+    /// Gives up what cannot be read, so that it blocks no other message; the dead letters keep what there is of it.
     async fn bury(&self, unreadable: Vec<Settlement>) {
         if unreadable.is_empty() {
             return;
@@ -168,7 +168,7 @@ impl Marked<'_, '_> {
         match self.call.claims.settlement.settle(&unreadable).await {
             Ok(_) => {
                 tracing::error!(count, "unreadable messages were buried");
-                told(&unreadable);
+                log_dead(&unreadable);
             }
             // They come back when their lease ends.
             Err(error) => {

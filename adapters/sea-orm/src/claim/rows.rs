@@ -85,7 +85,7 @@ impl<'a, M: Marking> Claiming<'a, M> {
 
     /// Begins the transaction of a claim, where all its shards share one: a file has one writer, and every commit is synced.
     ///
-    /// It begins with the first shard that has something due, so that a claim in vain keeps no writer waiting.
+    /// It begins with the first shard that has something due, so that a claim that finds nothing keeps no writer waiting.
     async fn begin(&self) -> Result<(), StoreError> {
         let (db, on) = (self.call.db(), self.call.on);
         if db.dialect == Dialect::MySql || on.is_in_transaction() {

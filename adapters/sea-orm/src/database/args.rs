@@ -27,7 +27,7 @@ impl Args {
         self
     }
 
-    /// These, and behind them what `others` has beside them.
+    /// These, and after them those of `others` that are not among them.
     pub(crate) fn or(mut self, others: &Self) -> Self {
         self.one.extend(others.one.iter().cloned());
         self.many.extend(others.many.iter().cloned());

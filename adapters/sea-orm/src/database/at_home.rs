@@ -16,7 +16,7 @@ impl Database {
         // All may have been away; then the next one is new.
         for _ in 0..=self.callers.most {
             let connect = || Link::of_pool(self.callers(), self.dialect, self.timer());
-            let left = self.callers.patience.saturating_sub(waited.elapsed());
+            let left = self.callers.timeout.saturating_sub(waited.elapsed());
             let mut connection = self.health.moves.reaching(left, connect).await?;
             match self.prove_home(&mut connection).await {
                 Ok(()) => return Ok(connection),
@@ -37,8 +37,8 @@ impl Database {
     }
 }
 
-const ELSEWHERE: &str = "the connections of callers do not lead to this outbox's own database: its tables were dropped or made anew, \
-                         or another server has come; open the outbox anew";
+const ELSEWHERE: &str = "the connections of callers do not lead to this outbox's own database: its tables were dropped or created again, \
+                         or another server has come; open the outbox again";
 
 fn leads_elsewhere(error: &DbErr) -> bool {
     refusal(error).is_some_and(|number| number == NOT_PROVEN || number == u32::from(mysql_errors::NO_TABLE))

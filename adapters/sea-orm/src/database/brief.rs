@@ -23,25 +23,20 @@ struct Lending {
     moves: Moves,
     timer: StoreTimer,
     /// How long a statement waits for a connection.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Brief {
     /// On a pool of the outbox's own.
     #[cfg_attr(not(feature = "mysql"), allow(unused_variables, reason = "a file breaks no connections"))]
-    pub(crate) fn on(
-        pool: DatabaseConnection,
-        dialect: Dialect,
-        health: &Health,
-        patience: Duration,
-    ) -> Self {
+    pub(crate) fn on(pool: DatabaseConnection, dialect: Dialect, health: &Health, timeout: Duration) -> Self {
         Self {
             pool,
             #[cfg(feature = "mysql")]
             lending: (dialect == Dialect::MySql).then(|| Lending {
                 moves: health.moves.clone(),
                 timer: health.timer.clone(),
-                patience,
+                timeout,
             }),
         }
     }
@@ -62,9 +57,9 @@ impl Brief {
         check: impl FnOnce() -> Result<(), DbErr>,
     ) -> Result<ExecResult, DbErr> {
         #[cfg(feature = "mysql")]
-        if let Some(Lending { moves, timer, patience }) = &self.lending {
+        if let Some(Lending { moves, timer, timeout }) = &self.lending {
             let connect = || Link::of_pool(&self.pool, Dialect::MySql, timer);
-            let mut link = moves.reaching(*patience, connect).await?;
+            let mut link = moves.reaching(*timeout, connect).await?;
             check()?;
             return link.execute_raw(statement).await;
         }
@@ -85,9 +80,9 @@ impl Deref for Brief {
 macro_rules! lent {
     ($brief:expr, $call:ident($argument:expr)) => {{
         #[cfg(feature = "mysql")]
-        if let Some(Lending { moves, timer, patience }) = &$brief.lending {
+        if let Some(Lending { moves, timer, timeout }) = &$brief.lending {
             let connect = || Link::of_pool(&$brief.pool, Dialect::MySql, timer);
-            let mut link = moves.reaching(*patience, connect).await?;
+            let mut link = moves.reaching(*timeout, connect).await?;
             return link.$call($argument).await;
         }
         $brief.pool.$call($argument).await

@@ -16,7 +16,7 @@ pub(crate) struct CallerPool {
     #[cfg(feature = "mysql")]
     pub(crate) are_given: bool,
     /// How long a caller waits for one of them.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     #[cfg(feature = "mysql")]
     pub(crate) cache: ConnectionCache,
 }

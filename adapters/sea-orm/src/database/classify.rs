@@ -17,8 +17,8 @@ pub(crate) fn classify(operation: &'static str, error: DbErr) -> StoreError {
     }
 }
 
-/// An error of a caller's own statement as the ports would name it, so that a transaction that met a deadlock in it can be
-/// told from one that cannot be helped. `operation` is a verb such as `reserve`.
+/// An error of a caller's own statement as the ports would name it, so that the caller can distinguish a transaction that
+/// met a deadlock in it from one that a repeat does not help. `operation` is a verb such as `reserve`.
 pub fn store_error(operation: &'static str, error: DbErr) -> StoreError {
     classify(operation, error)
 }
@@ -33,7 +33,7 @@ pub(crate) fn may_have_committed(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Unavailable
 }
 
-/// An error at COMMIT: unless it is one that is known to undo the transaction, nobody knows whether it took effect.
+/// An error at COMMIT: unless it is one that is known to undo the transaction, the outcome is unknown.
 pub(crate) fn classify_commit(operation: &'static str, error: DbErr) -> StoreError {
     match kind_of(&error) {
         kind @ (StoreErrorKind::Transient | StoreErrorKind::Conflict) => {
@@ -70,7 +70,7 @@ pub(crate) enum Unanswered {
     Moved,
 }
 
-/// Whether a statement that does not wait met a lock of somebody else: MySQL says 3572, MariaDB 1205, SQLite BUSY.
+/// Whether a statement that does not wait met a lock of another transaction: MySQL says 3572, MariaDB 1205, SQLite BUSY.
 pub(crate) fn is_locked_by_another(error: &StoreError) -> bool {
     let inner = error.get_ref().downcast_ref::<DbErr>();
     let Some(sqlx::Error::Database(refused)) = inner.and_then(sqlx_error) else { return false };
@@ -82,7 +82,7 @@ pub(crate) fn is_locked_by_another(error: &StoreError) -> bool {
     code & 0xff == 5
 }
 
-/// Whether a statement met a lock of somebody else that is on a row: MySQL says 3572 and both say 1205, and SQLite has no such locks.
+/// Whether a statement met a row lock of another transaction: MySQL says 3572 and both say 1205, and SQLite has no such locks.
 pub(crate) fn is_row_locked_by_another(error: &StoreError) -> bool {
     let refusal = error.get_ref().downcast_ref::<DbErr>().and_then(refusal);
     matches!(refusal, Some(3572 | 1205))

@@ -55,7 +55,7 @@ impl<T, A: Clone> WriteCoalescer<T, A> {
         }
         match answer.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, Told(error))),
+            Ok(Err(error)) => Err(StoreError::new(error.kind(), operation, SharedError(error))),
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, operation, lost)),
         }
     }
@@ -106,15 +106,15 @@ impl Database {
 
 /// The source of an error that all callers that shared a write get.
 #[derive(Debug)]
-struct Told(Arc<StoreError>);
+struct SharedError(Arc<StoreError>);
 
-impl fmt::Display for Told {
+impl fmt::Display for SharedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.0.get_ref(), f)
     }
 }
 
-impl Error for Told {
+impl Error for SharedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.get_ref().source()
     }
@@ -181,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn all_are_told_the_error_as_it_was() {
+    fn all_callers_get_the_error_as_it_was() {
         let cause = std::io::Error::other(std::fmt::Error);
         let error = Arc::new(StoreError::new(StoreErrorKind::Transient, "test", cause));
-        let told = StoreError::new(error.kind(), "test", Told(Arc::clone(&error)));
-        assert_eq!(told.to_string(), error.to_string());
+        let shared = StoreError::new(error.kind(), "test", SharedError(Arc::clone(&error)));
+        assert_eq!(shared.to_string(), error.to_string());
         let chain = |error: &StoreError| {
             std::iter::successors(error.get_ref().source(), |&e| e.source())
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(chain(&told), chain(&error));
+        assert_eq!(chain(&shared), chain(&error));
     }
 
     #[tokio::test]

@@ -4,5 +4,5 @@ pub(crate) enum Commits {
     /// After every statement, as connections of the pool do.
     Itself,
     /// At `COMMIT`: a transaction needs no `BEGIN`.
-    WhenTold,
+    Explicitly,
 }

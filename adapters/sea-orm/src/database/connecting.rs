@@ -6,7 +6,7 @@ use sea_orm::DbBackend;
 use sea_orm::{DatabaseConnection, DbErr, sqlx};
 
 #[cfg(feature = "mysql")]
-use crate::database::link::try_beside_the_pool;
+use crate::database::link::try_separate_connection;
 use crate::database::{
     classify::{classify, is_pool_timeout, lacks_tls, refusal, sqlx_error},
     dialect::Dialect,
@@ -62,7 +62,7 @@ pub(crate) async fn refused(
 /// Waits for the first connection of a pool, unless its server cannot be reached: a pool asks on and on until its time is over and
 /// then says only that.
 ///
-/// A connection of our own asks beside it, when the pool takes longer than a connection does, so that a server which starts within
+/// A connection of our own asks as well, when the pool takes longer than a connection does, so that a server which starts within
 /// a second is waited for.
 pub(crate) async fn unless_unreachable(
     url: &str,
@@ -99,18 +99,18 @@ async fn silent(
     answer_within: Option<Duration>,
 ) -> StoreError {
     use tokio::{io::AsyncReadExt, net::TcpStream};
-    let Some(patience) = answer_within.filter(|_| options.get_socket().is_none()) else {
+    let Some(timeout) = answer_within.filter(|_| options.get_socket().is_none()) else {
         return std::future::pending().await;
     };
-    timer.sleep(WAIT.min(patience)).await;
+    timer.sleep(WAIT.min(timeout)).await;
     let greeted =
         async { TcpStream::connect((options.get_host(), options.get_port())).await?.read_u8().await };
-    match timer.timeout(patience.saturating_sub(WAIT), greeted).await {
+    match timer.timeout(timeout.saturating_sub(WAIT), greeted).await {
         Some(_) => std::future::pending().await,
         None => {
             let place = format!("{}:{}", options.get_host(), options.get_port());
             let why = format!(
-                "no connection to {place}: it does not answer within {patience:?}; check the address and the firewall, or wait for \
+                "no connection to {place}: it does not answer within {timeout:?}; check the address and the firewall, or wait for \
                  longer with acquire_timeout"
             );
             StoreError::new(StoreErrorKind::Unavailable, "open", why)
@@ -146,7 +146,7 @@ const SQLITE_CANTOPEN: u32 = 14;
 
 /// The same error; where a pool has only said that its time ran out, the reason for that.
 ///
-/// Neither pool of an outbox can be told from the error, so both settings are named.
+/// The error does not say which pool of the outbox it is about, so both settings are named.
 pub(crate) async fn explained(db: &DatabaseConnection, timer: &StoreTimer, error: StoreError) -> StoreError {
     #[cfg(feature = "mysql")]
     if error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
@@ -168,10 +168,10 @@ async fn no_connection(
     options: &sqlx::mysql::MySqlConnectOptions,
     waited: Duration,
 ) -> StoreError {
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const TIMEOUT: Duration = Duration::from_secs(2);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let unavailable = |why: String| StoreError::new(StoreErrorKind::Unavailable, operation, why);
-    match timer.timeout(PATIENCE, try_beside_the_pool(options)).await {
+    match timer.timeout(TIMEOUT, try_separate_connection(options)).await {
         Some(Ok(())) => unavailable(format!(
             "no connection within {waited:?}: all are in use; allow more with max_connections for callers, and with \
              relay_connections for claims, renewals and settlements"
@@ -240,20 +240,23 @@ mod tests {
     fn tls_that_was_not_built_in_names_the_feature() {
         let why = "TLS upgrade required by connect options but SQLx was built without TLS support enabled";
         let error = DbErr::Conn(RuntimeErr::SqlxError(sqlx::Error::Tls(why.into()).into()));
-        let told = advised(classify("open", error));
-        assert_eq!(told.kind(), StoreErrorKind::Misconfigured);
-        assert!(told.to_string().contains("feature `tls`") && !told.to_string().contains("SQLx"), "{told}");
+        let advice = advised(classify("open", error));
+        assert_eq!(advice.kind(), StoreErrorKind::Misconfigured);
+        assert!(
+            advice.to_string().contains("feature `tls`") && !advice.to_string().contains("SQLx"),
+            "{advice}"
+        );
     }
 
     #[test]
     fn a_password_that_wants_tls_names_the_feature() {
         let why = "RSA auth backend disabled; enable feature `mysql-rsa`, or use TLS.";
         let error = DbErr::Conn(RuntimeErr::SqlxError(sqlx::Error::Configuration(why.into()).into()));
-        let told = advised(classify("open", error));
-        assert_eq!(told.kind(), StoreErrorKind::Misconfigured);
+        let advice = advised(classify("open", error));
+        assert_eq!(advice.kind(), StoreErrorKind::Misconfigured);
         assert!(
-            told.to_string().contains("ssl-mode=required") && !told.to_string().contains("RSA"),
-            "{told}"
+            advice.to_string().contains("ssl-mode=required") && !advice.to_string().contains("RSA"),
+            "{advice}"
         );
     }
 

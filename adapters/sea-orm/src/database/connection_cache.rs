@@ -13,7 +13,7 @@ use crate::database::{commits::Commits, lent::Lent, outage::Outage, store_timer:
 /// Connections that claims and settlements keep at hand: every return to the pool costs two round trips.
 ///
 /// It keeps a connection only if all its statements were answered well and it is in no transaction. A connection goes back to
-/// the pool if nobody has asked for it in the last seconds, or if it is from before an outage. No caller waits at the pool for
+/// the pool if no call has asked for it in the last seconds, or if it is from before an outage. No caller waits at the pool for
 /// long: while a caller that the cache knows of waits, all connections go back; as long as the pool has none left, one goes
 /// back now and then for callers that the cache does not see.
 pub(crate) struct ConnectionCache {
@@ -51,7 +51,7 @@ struct Kept {
     connections: Vec<Connection>,
     /// When a connection last went back because the pool had none left.
     spared: Option<Duration>,
-    /// Whether a task returns connections that nobody asks for.
+    /// Whether a task returns connections that no call asks for.
     watched: bool,
 }
 
@@ -69,7 +69,7 @@ impl ConnectionCache {
     const SPARES_EVERY: Duration = Duration::from_millis(50);
 
     /// Keeps no more than half of a pool's connections.
-    pub(crate) fn beside_pool_of(max_connections: u32, timer: StoreTimer) -> Self {
+    pub(crate) fn for_pool_of(max_connections: u32, timer: StoreTimer) -> Self {
         let most = if max_connections < Self::LEAST_POOL { 0 } else { max_connections as usize / 2 };
         Self::of(most, timer)
     }
@@ -84,7 +84,7 @@ impl ConnectionCache {
         Self { shelf, most, wanted: AtomicUsize::default() }
     }
 
-    /// To be held while somebody waits for a connection of the pool.
+    /// To be held while a caller waits for a connection of the pool.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         self.wanted.fetch_add(1, Ordering::Relaxed);
         Wanted(self)
@@ -99,7 +99,7 @@ impl ConnectionCache {
         outage.trusts(self.shelf.age(newest.since)).then_some((newest.connection, newest.commits))
     }
 
-    /// Keeps a connection. It goes back to the pool if there are enough already, or if somebody waits for one.
+    /// Keeps a connection. It goes back to the pool if there are enough already, or if a caller waits for one.
     pub(crate) fn keep(&self, connection: Lent, commits: Commits, pool: Reserve, runtime: &Handle) {
         let mut kept = self.shelf.kept();
         if kept.connections.len() >= self.most || self.wanted.load(Ordering::Relaxed) > 0 {
@@ -138,11 +138,11 @@ impl Shelf {
 fn give_back(connection: Lent, commits: Commits) {
     match commits {
         Commits::Itself => connection.return_clean(),
-        Commits::WhenTold => drop(connection),
+        Commits::Explicitly => drop(connection),
     }
 }
 
-/// Returns what nobody has asked for to the pool, as long as there is something.
+/// Returns connections that no call has asked for to the pool, as long as there are any.
 async fn expire(timer: StoreTimer, shelf: Weak<Shelf>) {
     loop {
         timer.sleep(ConnectionCache::FRESH_FOR / 2).await;

@@ -2,7 +2,7 @@ use crate::database::dialect::Dialect;
 
 /// What `{name}` and `{name argument}` stand for on one kind of server, in the files that all kinds share.
 ///
-/// `sql/README.md` explains each; the texts themselves are SQL and stand beside the statements.
+/// `sql/README.md` explains each; the texts themselves are SQL and stand next to the statements.
 pub(crate) struct Fragments(Vec<(&'static str, &'static str)>);
 
 impl Fragments {

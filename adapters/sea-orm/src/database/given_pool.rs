@@ -28,12 +28,12 @@ pub(crate) struct GivenPool {
     /// A URL of its kind and no more: the driver cannot write every connect option as one.
     pub(crate) url: &'static str,
     pub(crate) most: u32,
-    pub(crate) patience: std::time::Duration,
+    pub(crate) timeout: std::time::Duration,
 }
 
 impl GivenPool {
     pub(crate) fn of(db: DatabaseConnection) -> Result<Self, StoreError> {
-        let (url, most, patience) = match &db.inner {
+        let (url, most, timeout) = match &db.inner {
             #[cfg(feature = "mysql")]
             DatabaseConnectionType::SqlxMySqlPoolConnection(_) => {
                 let pool = db.get_mysql_connection_pool();
@@ -59,7 +59,7 @@ impl GivenPool {
             }
             _ => return Err(refused("the pool is none of sqlx; hand in one of MySQL, MariaDB or SQLite")),
         };
-        Ok(Self { url, most, patience, db })
+        Ok(Self { url, most, timeout, db })
     }
 
     /// The pool as callers have it.
@@ -71,7 +71,7 @@ impl GivenPool {
         CallerPool {
             connections: Brief::given(self.db.clone()),
             most: self.most,
-            patience: self.patience,
+            timeout: self.timeout,
             #[cfg(feature = "mysql")]
             are_given: true,
             #[cfg(feature = "mysql")]

@@ -9,7 +9,7 @@ pub(crate) struct Health {
     pub(crate) timer: StoreTimer,
     pub(crate) outage: Outage,
     pub(crate) servers: Servers,
-    /// Tells of another server that takes writes, where there are several.
+    /// Notifies of another server that takes writes, where there are several.
     pub(crate) moves: Moves,
     /// The servers, where there are several.
     #[cfg(feature = "mysql")]

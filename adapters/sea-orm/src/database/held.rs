@@ -21,12 +21,12 @@ use super::{
 /// One connection for a few statements in a row, at hand or from the pool; afterwards it is at hand again.
 ///
 /// After a statement that got no answer the connection goes back to the pool at once, to be closed there, and the next
-/// statement gets another one; within a transaction, or where somebody has seen to it that it is
-/// [connected](Self::connect), there is no next statement.
+/// statement gets another one; within a transaction, or where the caller has
+/// [connected](Self::connect) it, there is no next statement.
 pub(crate) struct Held<'a> {
     db: &'a Database,
-    /// It is one of those that callers have.
-    beside: bool,
+    /// It is from the callers' pool.
+    of_callers: bool,
     connection: Mutex<Option<Link>>,
     commits: Commits,
     /// There is no other connection for it.
@@ -44,14 +44,22 @@ impl<'a> Held<'a> {
     /// One that saves the `BEGIN`, where the database can.
     pub(crate) fn for_transactions(db: &'a Database) -> Self {
         match db.dialect {
-            Dialect::MySql => Self::of(db, Commits::WhenTold),
+            Dialect::MySql => Self::of(db, Commits::Explicitly),
             Dialect::Sqlite => Self::of(db, Commits::Itself),
         }
     }
 
     fn of(db: &'a Database, commits: Commits) -> Self {
         let (connection, no) = (Mutex::default(), AtomicBool::default);
-        Self { db, beside: false, connection, commits, alone: no(), in_transaction: no(), suspicious: no() }
+        Self {
+            db,
+            of_callers: false,
+            connection,
+            commits,
+            alone: no(),
+            in_transaction: no(),
+            suspicious: no(),
+        }
     }
 
     /// A connection in a transaction.
@@ -63,15 +71,15 @@ impl<'a> Held<'a> {
     #[cfg(feature = "mysql")]
     pub(crate) async fn begin_beside(db: &'a Database) -> Result<Self, DbErr> {
         let mut held = Self::for_transactions(db);
-        held.beside = true;
+        held.of_callers = true;
         held.begun().await
     }
 
-    /// A connection of those that callers have, for somebody who returns it.
+    /// A connection of those that callers have, for a caller that returns it.
     #[cfg(feature = "mysql")]
     pub(crate) async fn take_beside(db: &'a Database) -> Result<Link, DbErr> {
         let mut held = Self::new(db);
-        held.beside = true;
+        held.of_callers = true;
         held.connect().await?;
         let taken = held.connection.get_mut().take();
         taken.ok_or(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
@@ -79,9 +87,9 @@ impl<'a> Held<'a> {
 
     /// Puts one of them at hand that is clean.
     #[cfg(feature = "mysql")]
-    pub(crate) fn return_beside(db: &'a Database, connection: Link) {
+    pub(crate) fn return_to_callers(db: &'a Database, connection: Link) {
         let mut held = Self::new(db);
-        held.beside = true;
+        held.of_callers = true;
         *held.connection.get_mut() = Some(connection);
         held.rest();
     }
@@ -108,7 +116,7 @@ impl<'a> Held<'a> {
         match (self.db.dialect, self.commits) {
             (Dialect::Sqlite, _) => self.execute_unprepared("BEGIN IMMEDIATE").await.map(drop)?,
             (Dialect::MySql, Commits::Itself) => self.execute_unprepared("BEGIN").await.map(drop)?,
-            (Dialect::MySql, Commits::WhenTold) => {}
+            (Dialect::MySql, Commits::Explicitly) => {}
         }
         self.in_transaction.store(true, Ordering::Relaxed);
         Ok(())
@@ -171,18 +179,18 @@ impl<'a> Held<'a> {
         self.committing(connection, Commits::Itself).await
     }
 
-    /// One of the pool; how long that took is measured, also where it was in vain.
+    /// One of the pool; how long that took is measured, also when it failed.
     async fn measured_of_pool(&self) -> Result<Link, DbErr> {
         let waited = self.db.timer().stopwatch();
         let connection = self.of_pool().await;
-        let pool = if self.beside { Pool::Callers } else { Pool::Relay };
+        let pool = if self.of_callers { Pool::Callers } else { Pool::Relay };
         self.db.measure(Measured::WaitedForConnection { pool, took: waited.elapsed() });
         connection
     }
 
     #[cfg(feature = "mysql")]
     async fn of_pool(&self) -> Result<Link, DbErr> {
-        match self.beside && !self.db.callers.are_given {
+        match self.of_callers && !self.db.callers.are_given {
             // Boxed, because the compiler gives up on futures that are nested so deeply.
             true => Box::pin(self.db.of_callers_at_home()).await,
             false => {
@@ -207,19 +215,19 @@ impl<'a> Held<'a> {
     }
 
     fn connections(&self) -> &DatabaseConnection {
-        if self.beside { self.db.callers() } else { self.db.relay() }
+        if self.of_callers { self.db.callers() } else { self.db.relay() }
     }
 
     #[cfg(feature = "mysql")]
     fn cache(&self) -> &ConnectionCache {
-        if self.beside { &self.db.callers.cache } else { &self.db.relay.cache }
+        if self.of_callers { &self.db.callers.cache } else { &self.db.relay.cache }
     }
 
     async fn committing(&self, mut connection: Link, now: Commits) -> Result<Link, DbErr> {
         match self.commits {
             commits if commits == now => {}
             Commits::Itself => connection.execute_unprepared("SET autocommit = 1").await.map(drop)?,
-            Commits::WhenTold => connection.execute_unprepared("SET autocommit = 0").await.map(drop)?,
+            Commits::Explicitly => connection.execute_unprepared("SET autocommit = 0").await.map(drop)?,
         }
         Ok(connection)
     }

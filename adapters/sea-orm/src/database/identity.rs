@@ -3,7 +3,7 @@ use sea_orm::ConnectionTrait;
 
 use crate::database::{args::Args, sql::Sql, statements::Statements, unit::rows};
 
-/// Tells one outbox from another: the moment at which the tables of its database were made.
+/// Identifies an outbox: the moment at which the tables of its database were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity(i64);
 

@@ -13,7 +13,7 @@ use crate::database::sql::Sql;
 
 /// Inserts of several rows.
 impl Database {
-    /// Inserts rows by id and tells of each whether it was inserted; one whose id is known is left out.
+    /// Inserts rows by id and returns of each whether it was inserted; one whose id is known is left out.
     ///
     /// Ids are hardly ever known, so the insert decides, not a read before it. A failed insert leaves the transaction as
     /// it was, except for a shared lock on the row it met; nothing here asks for more than that, because two that have

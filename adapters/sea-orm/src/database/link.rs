@@ -94,7 +94,7 @@ impl Link {
 }
 
 /// Asks one question on a connection that is opened and set up for it outside of the pool, however long others keep those of the pool.
-pub(crate) async fn ask_beside_the_pool(
+pub(crate) async fn ask_on_separate_connection(
     db: &DatabaseConnection,
     dialect: Dialect,
     question: Statement,
@@ -131,7 +131,7 @@ async fn set_up(options: &sqlx::mysql::MySqlConnectOptions) -> Result<sqlx::MySq
 
 /// Asks a server for its time outside of the pool: a user whose password has expired may connect and change settings all the same.
 #[cfg(feature = "mysql")]
-pub(crate) async fn try_beside_the_pool(options: &sqlx::mysql::MySqlConnectOptions) -> Result<(), DbErr> {
+pub(crate) async fn try_separate_connection(options: &sqlx::mysql::MySqlConnectOptions) -> Result<(), DbErr> {
     let mut connection = set_up(options).await?;
     let now = Statements::of(Dialect::MySql).session.now.text();
     SqlxMySql::new(&mut connection).execute_unprepared(now).await?;

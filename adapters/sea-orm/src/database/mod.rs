@@ -4,7 +4,6 @@
 pub(crate) mod args;
 #[cfg(feature = "mysql")]
 pub(crate) mod at_home;
-pub(crate) mod beside;
 pub(crate) mod brief;
 pub(crate) mod caller_pool;
 pub(crate) mod classify;
@@ -38,6 +37,7 @@ pub(crate) mod probe;
 pub(crate) mod reached;
 pub(crate) mod relay_pool;
 pub(crate) mod retries;
+pub(crate) mod separate_connection;
 pub(crate) mod server;
 pub(crate) mod servers;
 pub(crate) mod session_setting;
@@ -74,7 +74,7 @@ pub(crate) struct Database {
     /// For transactions and calls of the application.
     pub(crate) callers: CallerPool,
     pub(crate) dialect: Dialect,
-    /// Tells the outbox's own database from any other.
+    /// Identifies the outbox's own database.
     pub(crate) identity: Identity,
     pub(crate) sql: &'static Statements,
     pub(crate) clock: ServerClock,

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use super::{classify::is_pool_timeout, store_timer::StoreTimer};
 
-/// Tells those that wait for a server that another one takes writes. Clones share it; with one address nothing is ever told.
+/// Notifies those that wait for a server that another one takes writes. Clones share it; with one address it never notifies.
 #[derive(Clone, Default)]
 pub(crate) struct Moves(Option<Arc<Watched>>);
 
@@ -95,13 +95,13 @@ impl Moves {
         let Some(Watched { found: sender, timer }) = self.0.as_deref() else { return connect().await };
         let connected = async {
             loop {
-                let mut hear = sender.subscribe();
-                let before = hear.borrow_and_update().times;
+                let mut receiver = sender.subscribe();
+                let before = receiver.borrow_and_update().times;
                 tokio::select! {
                     biased;
                     done = connect() => return done,
                     // The sender lives as long as this.
-                    _ = hear.wait_for(|found| found.times != before) => {}
+                    _ = receiver.wait_for(|found| found.times != before) => {}
                 }
             }
         };
@@ -118,9 +118,9 @@ impl Moves {
     /// Waits until another server was found and those that were asked before have had time to answer; for ever with one address.
     pub(crate) async fn moved(&self) {
         let Some(Watched { found, timer }) = self.0.as_deref() else { return std::future::pending().await };
-        let mut hear = found.subscribe();
-        let before = hear.borrow_and_update().moves;
-        let _ = hear.wait_for(|found| found.moves != before).await;
+        let mut receiver = found.subscribe();
+        let before = receiver.borrow_and_update().moves;
+        let _ = receiver.wait_for(|found| found.moves != before).await;
         timer.sleep(Self::GRACE).await;
     }
 }
@@ -137,10 +137,10 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     #[tokio::test]
-    async fn what_waits_for_a_connection_begins_anew_when_a_server_was_found() {
+    async fn what_waits_for_a_connection_begins_again_when_a_server_was_found() {
         let (moves, tries) = (Moves::watched(StoreTimer::by_hand().0), AtomicU32::default());
         let connect = || async {
             match tries.fetch_add(1, Ordering::SeqCst) {
@@ -152,9 +152,9 @@ mod tests {
             tokio::task::yield_now().await;
             moves.found(false);
         };
-        let (tried, ()) = tokio::join!(moves.reaching(PATIENCE, connect), find);
+        let (tried, ()) = tokio::join!(moves.reaching(TIMEOUT, connect), find);
         assert_eq!(tried, Ok(1));
-        assert_eq!(Moves::default().reaching(PATIENCE, || async { Ok(7) }).await, Ok(7));
+        assert_eq!(Moves::default().reaching(TIMEOUT, || async { Ok(7) }).await, Ok(7));
     }
 
     /// Guard: a wait for a connection has one limit | `reaching`: a hundred times as long
@@ -164,17 +164,17 @@ mod tests {
         let moves = Moves::watched(timer.clone());
         // The pool has the same limit, and counts it from each call.
         let connect = || async {
-            timer.sleep(PATIENCE).await;
+            timer.sleep(TIMEOUT).await;
             Err::<(), _>(DbErr::Custom("the pool's time is over".into()))
         };
         let search = async {
             for _ in 0..10 {
                 tokio::task::yield_now().await;
-                hand.advance(PATIENCE / 10);
+                hand.advance(TIMEOUT / 10);
                 moves.found(false);
             }
         };
-        let (waited, ()) = tokio::join!(moves.reaching(PATIENCE, connect), search);
+        let (waited, ()) = tokio::join!(moves.reaching(TIMEOUT, connect), search);
         let error = waited.unwrap_err();
         assert!(is_pool_timeout(&error), "{error}");
     }
@@ -186,9 +186,9 @@ mod tests {
         let looking = moves.looking();
         looking.is_certain();
         assert!(moves.is_looking());
-        let mut wait = pin!(moves.reaching(PATIENCE, std::future::pending::<Result<(), _>>));
+        let mut wait = pin!(moves.reaching(TIMEOUT, std::future::pending::<Result<(), _>>));
         assert!(poll!(&mut wait).is_pending());
-        hand.advance(PATIENCE);
+        hand.advance(TIMEOUT);
         let error = wait.await.unwrap_err();
         assert!(error.to_string().contains("none of the servers"), "{error}");
         moves.found(false);

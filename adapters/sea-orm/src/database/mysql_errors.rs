@@ -42,7 +42,7 @@ pub(crate) fn kind(number: u16, state: &str, text: &str) -> StoreErrorKind {
         // Syntax and unknown names; features; READ ONLY transaction.
         (_, "42" | "0A" | "25" | "21") => StoreErrorKind::Unsupported,
         (_, "40") => StoreErrorKind::Transient,
-        // Also 1644, a trigger's SIGNAL: its author knows what it means, and nobody else whether it passes. Transient would
+        // Also 1644, a trigger's SIGNAL: only its author knows what it means, and whether it passes. Transient would
         // have it repeated at once.
         _ => StoreErrorKind::Unavailable,
     }

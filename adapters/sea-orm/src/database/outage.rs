@@ -8,7 +8,7 @@ use super::store_timer::StoreTimer;
 /// When connections were last seen to break.
 ///
 /// A server that restarts, or is no primary any more, breaks all connections at once, and those in the pool do not know it
-/// yet: whatever was opened before is closed when somebody asks for it. Clones share it.
+/// yet: whatever was opened before is closed when a call asks for it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outage {
     timer: StoreTimer,

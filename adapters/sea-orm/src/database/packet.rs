@@ -20,9 +20,9 @@ const LENGTHS: [usize; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 50, 100
 const MOST: usize = 500;
 
 impl Packet {
-    /// What a statement takes beside its values.
+    /// What a statement takes in addition to its values.
     const MARGIN: usize = 8 * 1024;
-    /// What one TLS record carries, less what a statement takes beside its rows.
+    /// What one TLS record carries, less what a statement takes in addition to its rows.
     const RECORD: usize = 15 * 1024;
 
     /// The largest packet that a server takes.

@@ -16,7 +16,7 @@ use sea_orm::sqlx::{self, Row, mysql::MySqlRow};
 
 /// Connection settings under which a cancelled caller can lose nothing; use them for your own transactions too.
 ///
-/// A future that is dropped while `BEGIN` is on its way leaves a pooled connection inside a transaction that nobody knows
+/// A future that is dropped while `BEGIN` is on its way leaves a pooled connection inside a transaction that no caller knows
 /// of, and later writes on it are acknowledged and lost. Every connection therefore is rolled back, with a deadline, when
 /// it returns to the pool. On MySQL and MariaDB the session is set once to READ COMMITTED, strict mode and short waits;
 /// nothing is pinged before use; the statement cache is large enough that nothing is evicted. On SQLite the journal is a
@@ -111,7 +111,7 @@ impl HardenedPool {
         let which = sql.server.text();
         let mut session = sql.setup.text().to_owned();
         if lock_waits == LockWaits::Short {
-            session = session + "; " + sql.impatient.text();
+            session = session + "; " + sql.short_lock_wait.text();
         }
         let rollback = sql.rollback.text();
         let frozen = self.frozen_clock.clone();

@@ -64,7 +64,7 @@ impl PoolSettings {
     #[cfg(feature = "mysql")]
     fn cache(&self, max_connections: u32, timer: &StoreTimer) -> ConnectionCache {
         match self.frozen_clock {
-            None => ConnectionCache::beside_pool_of(max_connections, timer.clone()),
+            None => ConnectionCache::for_pool_of(max_connections, timer.clone()),
             Some(_) => ConnectionCache::closed(timer.clone()),
         }
     }
@@ -105,7 +105,7 @@ impl Pools {
                 CallerPool {
                     connections: brief(Database::connect(lazy).await.map_err(|e| classify(OPEN, e))?),
                     most: settings.max_connections,
-                    patience: settings.acquire_timeout,
+                    timeout: settings.acquire_timeout,
                     #[cfg(feature = "mysql")]
                     are_given: false,
                     #[cfg(feature = "mysql")]

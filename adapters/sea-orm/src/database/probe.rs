@@ -7,7 +7,7 @@ use crate::database::{
     args::Args,
     classify::{classify, is_row_locked_by_another},
     dialect::Dialect,
-    link::ask_beside_the_pool,
+    link::ask_on_separate_connection,
     server::server_name,
     statements::Statements,
     store_timer::StoreTimer,
@@ -46,7 +46,7 @@ impl SkipLocked {
         }
     }
 
-    /// The rows that a second connection sees. It is opened beside the pool, so that nobody holds one connection of the pool while
+    /// The rows that a second connection sees. It is opened outside of the pool, so that no call holds one connection of the pool while
     /// waiting for another.
     async fn look(db: &DatabaseConnection, sql: &Statements, timer: &StoreTimer) -> Result<Look, StoreError> {
         let holder = db.begin().await.map_err(|e| classify(PROBE, e))?;
@@ -57,7 +57,7 @@ impl SkipLocked {
                 return Ok(stepped_over.map(|rows| rows.len()));
             }
         }
-        let found = ask_beside_the_pool(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
+        let found = ask_on_separate_connection(db, Dialect::MySql, sql.probe.skip.bind(&Args::new()));
         let look = timer.timeout(Self::DEADLINE, found).await;
         holder.rollback().await.map_err(|e| classify(PROBE, e))?;
         let late = || Err(StoreError::new(StoreErrorKind::Unavailable, PROBE, LATE));

@@ -24,11 +24,11 @@ impl Reached {
     #[cfg(feature = "mysql")]
     const AT_LEAST: Duration = Duration::from_secs(1);
 
-    /// Looks for the server that takes writes, no longer than `patience`, if the URL names several; asks nobody if it names one.
+    /// Looks for the server that takes writes, no longer than `timeout`, if the URL names several; asks none if it names one.
     pub(crate) async fn of(
         url: &str,
         dialect: Dialect,
-        patience: Duration,
+        timeout: Duration,
         timer: StoreTimer,
     ) -> Result<Self, StoreError> {
         let misconfigured = |why: String| StoreError::new(StoreErrorKind::Misconfigured, "open", why);
@@ -41,11 +41,11 @@ impl Reached {
                 .map_or(Ok(()), |url| connecting::names_a_database(url, dialect))
                 .map_err(misconfigured)?;
             let searched = timer.stopwatch();
-            let url = Box::pin(nodes.find(patience)).await?;
-            let left = patience.saturating_sub(searched.elapsed()).max(Self::AT_LEAST);
+            let url = Box::pin(nodes.find(timeout)).await?;
+            let left = timeout.saturating_sub(searched.elapsed()).max(Self::AT_LEAST);
             return Ok(Self { url, timer, nodes: Some(nodes), left: Some(left) });
         }
-        let _ = patience;
+        let _ = timeout;
         connecting::names_a_database(url, dialect).map_err(misconfigured)?;
         Ok(Self {
             url: url.to_owned(),
@@ -56,7 +56,7 @@ impl Reached {
         })
     }
 
-    /// Opens what leads there; a search and the first connection together take no longer than the caller's patience.
+    /// Opens what leads there; a search and the first connection together take no longer than the timeout of [`of`](Self::of).
     pub(crate) async fn within<T>(
         &self,
         opening: impl Future<Output = Result<T, StoreError>>,

@@ -32,7 +32,7 @@ impl Database {
         }
     }
 
-    /// The same on connections of those that callers have. The error of one that waited for such a connection in vain is
+    /// The same on connections of those that callers have. The error of one that waited for such a connection without success is
     /// `Transient` and names the setting, and the wait is not repeated.
     pub(crate) async fn restarting_beside<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
@@ -74,12 +74,12 @@ impl Database {
 
 /// Other calls of this process were at work for as long as this call waited for its turn. It is not repeated: it has waited.
 #[derive(Debug, thiserror::Error)]
-#[error("other calls of this process were at work in {place} for {patience:?}")]
+#[error("other calls of this process were at work in {place} for {timeout:?}")]
 pub(crate) struct Busy {
     /// Where they were at work, for the error's text.
     pub(crate) place: String,
     /// How long the call has waited.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// What a call ends comes behind something that has not ended. It is not repeated: the caller may come again.
@@ -90,7 +90,7 @@ pub(crate) struct Early {
     pub(crate) before: String,
 }
 
-/// Whether the call may succeed in a moment. A call that waited for its turn in vain has waited long enough.
+/// Whether the call may succeed in a moment. A call that waited for its turn without success has waited long enough.
 fn may_restart(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Transient
         && !error.get_ref().is::<Busy>()

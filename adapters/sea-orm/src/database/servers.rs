@@ -56,7 +56,7 @@ impl Servers {
         if place.is_of_galera() {
             self.of_galera.store(true, Relaxed);
         }
-        // One with a single member that takes writes may be told at any time to have several.
+        // One with a single member that takes writes may be set at any time to have several.
         if place.group().is_some() {
             self.of_group.store(true, Relaxed);
         }

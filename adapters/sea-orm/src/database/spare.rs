@@ -7,15 +7,15 @@ use super::{
 
 /// Connections to spare for callers.
 impl Database {
-    /// The error of a caller that waited for a connection in vain. If the database answers on the outbox's own connections, it is
+    /// The error of a caller that waited for a connection without success. If the database answers on the outbox's own connections, it is
     /// not away: other callers have all connections in hand.
     pub(crate) async fn none_to_spare(&self, operation: &'static str, error: StoreError) -> StoreError {
-        if !waited_in_vain(&error) || !self.is_reached(operation).await {
+        if !is_pool_exhausted(&error) || !self.is_reached(operation).await {
             return error;
         }
-        let CallerPool { most, patience, .. } = self.callers;
+        let CallerPool { most, timeout, .. } = self.callers;
         let why = format!(
-            "all {most} connections for callers were in use for {patience:?}; raise max_connections, or have fewer handlers \
+            "all {most} connections for callers were in use for {timeout:?}; raise max_connections, or have fewer handlers \
              run at once or hold a transaction for less long"
         );
         StoreError::new(StoreErrorKind::Transient, operation, why)
@@ -32,6 +32,6 @@ impl Database {
     }
 }
 
-fn waited_in_vain(error: &StoreError) -> bool {
+fn is_pool_exhausted(error: &StoreError) -> bool {
     error.get_ref().downcast_ref::<DbErr>().is_some_and(is_pool_timeout)
 }

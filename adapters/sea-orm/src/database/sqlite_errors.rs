@@ -6,7 +6,7 @@ pub(crate) fn kind(code: &str) -> StoreErrorKind {
     match (code, code & 0xff) {
         // UNIQUE, PRIMARY KEY and ROWID.
         (2067 | 1555 | 2579, _) => StoreErrorKind::Conflict,
-        // BUSY, LOCKED, INTERRUPT, SCHEMA (which somebody has just changed).
+        // BUSY, LOCKED, INTERRUPT, SCHEMA (which another connection has just changed).
         (_, 5 | 6 | 9 | 17) => StoreErrorKind::Transient,
         // PERM, AUTH.
         (_, 3 | 23) => StoreErrorKind::Misconfigured,

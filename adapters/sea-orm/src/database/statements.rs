@@ -178,7 +178,7 @@ statements! {
         sqlite: requests;
     }
     session: SessionSql {
-        mysql: brief, cipher, impatient, now, rollback, server, setup, transaction;
+        mysql: brief, cipher, now, rollback, server, setup, short_lock_wait, transaction;
     }
     settle: SettleSql {
         both: dead, done, done_whole, find, release, renew, retry, standing, trace, uncount;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// What each server is sent, to be pasted into its shell; a change of a statement shows there as a difference.
-    /// With `CLAIMSTREAM_GOLDEN=write` the files are written anew.
+    /// With `CLAIMSTREAM_GOLDEN=write` the files are written again.
     #[test]
     fn what_each_server_is_sent_stands_in_the_golden_files() {
         for (dialect, file) in [(Dialect::MySql, "mysql.sql"), (Dialect::Sqlite, "sqlite.sql")] {
@@ -271,7 +271,7 @@ mod tests {
         for (name, text) in [statements(Dialect::MySql), statements(Dialect::Sqlite)].concat() {
             // A path into JSON begins with a dollar, too.
             let text = text.replace("'$.", "'");
-            assert!(!text.contains(['{', '}', '$']), "{name} has a fragment that nobody knows: {text}");
+            assert!(!text.contains(['{', '}', '$']), "{name} has an unknown fragment: {text}");
         }
     }
 

@@ -26,7 +26,7 @@ impl Database {
         let found = rows(on, operation, self.sql.session.now.bind(&Args::new())).await?;
         let now = found
             .first()
-            .ok_or_else(|| corrupt(operation, "the server did not tell the time"))?
+            .ok_or_else(|| corrupt(operation, "the server did not return the time"))?
             .int("now")?;
         self.clock.note(now, asked);
         Ok(now)

@@ -47,7 +47,7 @@ impl Database {
         Ok(Transaction::of_pool(begun))
     }
 
-    /// The same for somebody else to write in and to commit.
+    /// The same for a caller to write in and to commit.
     ///
     /// If all connections stay in use the error is `Transient`: the database is there, and a caller that can wait may ask again.
     pub(crate) async fn begin_for_caller(
@@ -67,7 +67,7 @@ impl Database {
         Ok(begun)
     }
 
-    /// Begins a transaction on a connection of the callers' pool. How long that took is measured, also where it was in vain;
+    /// Begins a transaction on a connection of the callers' pool. How long that took is measured, also when it failed;
     /// on SQLite this includes the wait for the write lock of the file, because both are one call of the driver.
     async fn begin_of_callers(&self, operation: &'static str) -> Result<DatabaseTransaction, StoreError> {
         let sqlite_transaction_mode =
@@ -75,7 +75,7 @@ impl Database {
         let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
         let waited = self.timer().stopwatch();
         let begin = || self.callers().begin_with_options(options);
-        let begun = self.health.moves.reaching(self.callers.patience, begin);
+        let begun = self.health.moves.reaching(self.callers.timeout, begin);
         let begun = in_time(operation, begun, classify).await;
         self.measure(Measured::WaitedForConnection { pool: Pool::Callers, took: waited.elapsed() });
         begun

@@ -25,7 +25,7 @@ impl Database {
 
     /// A unit of work, or a part of one, that may also have to wait for other callers.
     pub(crate) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
-        deadline::within(self.bounds(self.deadline() + self.callers.patience), work).await
+        deadline::within(self.bounds(self.deadline() + self.callers.timeout), work).await
     }
 
     /// Runs a unit of work as its own task, so that a dropped caller detaches from it and any executor may wait for it.

@@ -114,7 +114,7 @@ async fn are_moved(db: &Database, ids: &[Uuid], lost: StoreError) -> Result<(), 
     }
 }
 
-/// Makes dead letters live again. Their bodies are there and locked first, so that from then on nobody gets one of their
+/// Makes dead letters live again. Their bodies are there and locked first, so that from then on no enqueue gets one of their
 /// ids; a letter whose id another message has by then is revived under an id of its own.
 async fn revive_page(db: &Database, on: &impl ConnectionTrait, mut ids: Vec<Uuid>) -> Result<(), StoreError> {
     run(on, DEAD, db.sql.dead_letters.body.bind(&ids_args(db, &ids))).await?;
@@ -183,7 +183,7 @@ pub(crate) fn ids_args(db: &Database, ids: &[Uuid]) -> Args {
 }
 
 row! {
-    /// A dead letter beside its body.
+    /// A dead letter with its body.
     struct Letter of "dead_letters/list" {
         id: Uuid,
         queue: String,

@@ -1,4 +1,4 @@
-//! Messages that nobody claims any more.
+//! Messages that relays do not claim any more.
 
 pub(crate) mod letters;
 pub(crate) mod listing;

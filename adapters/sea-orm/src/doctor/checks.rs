@@ -40,7 +40,7 @@ impl Examination<'_> {
             or_uncounted("steps", self.examine_steps().await),
             good("strategy", self.strategy.name()),
             good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())),
-            // It cannot be otherwise on SQLite, so nobody could mend it.
+            // It cannot be otherwise on SQLite, so an operator could not mend it.
             good(
                 "processes",
                 "writers of all processes take turns; use MySQL or MariaDB for more than one machine",

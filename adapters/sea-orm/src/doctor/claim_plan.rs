@@ -65,7 +65,7 @@ impl Plan {
         }
     }
 
-    /// The server has looked at the lease already: nobody holds the shard, and there is nothing to read.
+    /// The server has looked at the lease already: the shard is not held, and there is nothing to read.
     fn reads_nothing(&self) -> bool {
         self.key.is_empty() && self.extra.contains("const table")
     }

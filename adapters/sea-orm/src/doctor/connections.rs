@@ -3,7 +3,10 @@ use claimstream_ports::StoreError;
 #[cfg(feature = "mysql")]
 use crate::database::sqlx_connection::SqlxMySql;
 use crate::{
-    database::{args::Args, beside::rows_beside_the_pool, classify::classify, probe::SkipLocked, unit::rows},
+    database::{
+        args::Args, classify::classify, probe::SkipLocked, separate_connection::rows_on_separate_connection,
+        unit::rows,
+    },
     doctor::{
         examination::Examination,
         finding::{Finding, failure, good, warning},
@@ -13,7 +16,7 @@ use crate::{
 const DOCTOR: &str = "doctor";
 
 impl Examination<'_> {
-    /// A connection that comes back inside a transaction is rolled back: its locks are free and nobody inherits it.
+    /// A connection that comes back inside a transaction is rolled back: its locks are free and no later call inherits it.
     #[cfg(feature = "mysql")]
     pub(super) async fn examine_release(&self) -> Result<Finding, StoreError> {
         use sea_orm::{DbErr, RuntimeErr};
@@ -30,15 +33,19 @@ impl Examination<'_> {
         sea_orm::ConnectionTrait::execute_unprepared(&on, "BEGIN").await.map_err(|e| classify(DOCTOR, e))?;
         rows(&on, DOCTOR, self.db.sql.probe.lock.bind(&Args::new())).await?;
         drop(leaking);
-        // On a connection beside the pool, which cannot be the one that leaked, and which nobody has to wait for.
-        Ok(match rows_beside_the_pool(self.db, DOCTOR, self.db.sql.probe.lock.bind(&Args::new())).await {
-            Ok(_) => {
-                good("release", "a transaction left open is rolled back when its connection is released")
-            }
-            Err(error) => {
-                failure("release", format!("a transaction left open survived its release: {error}"))
-            }
-        })
+        // On a connection outside of the pool, which cannot be the one that leaked, and for which no call has to wait.
+        Ok(
+            match rows_on_separate_connection(self.db, DOCTOR, self.db.sql.probe.lock.bind(&Args::new()))
+                .await
+            {
+                Ok(_) => {
+                    good("release", "a transaction left open is rolled back when its connection is released")
+                }
+                Err(error) => {
+                    failure("release", format!("a transaction left open survived its release: {error}"))
+                }
+            },
+        )
     }
 
     #[cfg(not(feature = "mysql"))]

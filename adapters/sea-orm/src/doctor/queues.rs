@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Examination<'_> {
-    /// Messages that nobody will ever claim, queues that nobody seems to read, and pauses that look forgotten.
+    /// Messages that no relay will ever claim, queues that no relay seems to read, and pauses that look forgotten.
     pub(crate) async fn examine_queues(&self) -> Result<Vec<Finding>, StoreError> {
         let observed = match &self.counted {
             Some(counted) => Arc::clone(counted),
@@ -50,7 +50,7 @@ impl Examination<'_> {
                 "queues",
                 format!(
                     "{stray} messages of queue {name} lie in shard {shards} or above, and this outbox has {shards} shards, from 0 on: \
-                 nobody claims them. They came from an outbox with more shards, or from a program that inserts rows by itself \
+                 no relay claims them. They came from an outbox with more shards, or from a program that inserts rows by itself \
                  and counts shards in another way. Set their shard in claimstream_queue to one from 0 to below {shards}"
                 ),
             )
@@ -65,7 +65,7 @@ fn of_unreadable((queue, entries): (&QueueName, &u64)) -> Finding {
         format!(
             "{entries} entries of queue {queue} cannot be read by any claim: they are due before 1970, or on SQLite at no whole \
              number of microseconds, or their id has not 16 bytes. A program that inserts rows by itself has written them. Set \
-             their available_at in claimstream_queue to the present moment; with a wrong id, write the message anew and delete the entry"
+             their available_at in claimstream_queue to the present moment; with a wrong id, write the message again and delete the entry"
         ),
     )
 }
@@ -79,7 +79,7 @@ fn of_misnamed(misnamed: &Misnamed) -> Finding {
     failure(
         "queues",
         format!(
-            "{lie} under the name '{name}', which no queue can have: {why}. Nobody claims \
+            "{lie} under the name '{name}', which no queue can have: {why}. No relay claims \
              them. A program that inserts rows by itself has written them. Set their queue there to the right one"
         ),
     )

@@ -15,7 +15,7 @@ pub struct EnqueueStatements {
     /// otherwise.
     ///
     /// It is several statements: send it as text, in one packet, because MySQL prepares no savepoints. There is none on
-    /// SQLite, where no statement can tell: begin with `BEGIN IMMEDIATE`, on the outbox's own file.
+    /// SQLite, where no statement can show that: begin with `BEGIN IMMEDIATE`, on the outbox's own file.
     pub proof: Option<String>,
     /// Text and values, to be prepared and executed.
     pub inserts: Vec<(String, Vec<Value>)>,

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_take_turns_replace_nobody() {
+    fn servers_that_take_turns_replace_none() {
         let failover = Failover::default();
         failover.servers.met(1);
         failover.servers.met(2);

@@ -15,7 +15,7 @@ use crate::database::{
 
 const LOCK: &str = "lock";
 
-/// Takes a lock that nobody holds.
+/// Takes a lock that is not held.
 pub(crate) async fn take_lock(
     db: &Database,
     key: &str,
@@ -51,7 +51,7 @@ impl<'a> Taking<'a> {
             Err(beaten) if beaten.kind() == StoreErrorKind::Conflict => Ok(None),
             made => match self.looked_at(on, made).await? {
                 Row::Ours(guard) => Ok(Some(guard)),
-                // It has lapsed, and somebody else has taken it or swept it away.
+                // It has lapsed, and another holder has taken it or a sweep has removed it.
                 Row::Elsewhere | Row::Absent => Ok(None),
             },
         }

@@ -13,7 +13,7 @@ pub(crate) type ById<T> = HashMap<MessageId, T, IdHashing>;
 pub(crate) type Ids = HashSet<MessageId, IdHashing>;
 
 /// Hashes ids at a tenth of what the standard hasher takes for sixteen bytes: a message is looked up about ten times between its claim
-/// and its settlement. Each process has a seed of its own, so that nobody can choose ids that all fall into one place.
+/// and its settlement. Each process has a seed of its own, so that no caller can choose ids that all fall into one place.
 #[derive(Clone, Copy)]
 pub(crate) struct IdHashing(u64);
 
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// What a table asks of a hash: its lowest bits choose the place, and its highest seven tell neighbours apart.
+    /// What a table asks of a hash: its lowest bits choose the place, and its highest seven distinguish neighbours.
     #[test]
     fn ids_that_differ_little_are_spread() {
         let hashing = IdHashing::default();

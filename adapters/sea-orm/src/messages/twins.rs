@@ -19,7 +19,7 @@ const CHUNK: i64 = 200;
 
 /// Leaves one entry, the oldest, of each message that has several due ones in a shard, and says how many it took away.
 ///
-/// A message has one entry. Two of them came to be where an id was used again beside its dead letter, which was possible
+/// A message has one entry. Two of them came to be where an id was used again next to its dead letter, which was possible
 /// once, and the letter was revived: they share one body, and a claim cannot mark both. One that is claimed stays.
 pub(crate) async fn unite(db: &Database, queue: &QueueName, shard: Shard) -> Result<u64, StoreError> {
     let united = db.restarting(|| unite_some(db, queue, shard)).await?;

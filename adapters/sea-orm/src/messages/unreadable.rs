@@ -1,8 +1,8 @@
 use claimstream_domain::{Disposition, Reason, Receipt, Settlement};
 use claimstream_ports::StoreError;
 
-/// Says which messages have become dead letters, in the words of a relay, which has not seen them.
-pub(crate) fn told(unreadable: &[Settlement]) {
+/// Logs which messages have become dead letters, in the words of a relay, which has not seen them.
+pub(crate) fn log_dead(unreadable: &[Settlement]) {
     let is_dead = |one: &&Settlement| one.disposition != Disposition::Returned;
     for Settlement { receipt, .. } in unreadable.iter().filter(is_dead) {
         tracing::warn!(queue = %receipt.queue, message_id = %receipt.message, class = "unreadable", "dead letter");

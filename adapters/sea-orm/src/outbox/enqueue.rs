@@ -27,7 +27,7 @@ impl Enqueue<DatabaseTransaction> for SeaOrmOutbox {
     }
 }
 
-/// In a transaction of the outbox's own this takes two short statements beside the inserts, and refuses what
+/// In a transaction of the outbox's own this takes two short statements in addition to the inserts, and refuses what
 /// [`SeaOrmOutbox::enqueue_on`] refuses.
 #[cfg(feature = "mysql")]
 #[async_trait]
@@ -60,7 +60,7 @@ impl SeaOrmOutbox {
     /// says that the whole transaction was rolled back; if an earlier statement did, the call is refused.
     /// Statements on the handle in between have committed themselves, and no call can take them back.
     ///
-    /// The proof shows that *a* transaction is open. It cannot tell one that the caller has begun by hand (`BEGIN` as a
+    /// The proof shows that *a* transaction is open. It does not recognise one that the caller has begun by hand (`BEGIN` as a
     /// statement) after the first has ended, nor on MariaDB 10.5 the one that the server begins with the next statement on a
     /// table after a deadlock. With autocommit off the server begins transactions by itself, so such a
     /// connection is refused.

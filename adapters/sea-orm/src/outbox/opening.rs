@@ -43,8 +43,9 @@ impl SeaOrmOutbox {
             Some(handle) => handle.clone(),
             None => own_or_current_runtime()?,
         };
-        let opened =
-            runtime.clone().spawn(async move { Self::open_patiently(&url, given, options, runtime).await });
+        let opened = runtime
+            .clone()
+            .spawn(async move { Self::open_within_timeout(&url, given, options, runtime).await });
         match opened.await {
             Ok(opened) => opened,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "open", lost)),
@@ -52,7 +53,7 @@ impl SeaOrmOutbox {
     }
 
     /// Several instances may start at once: an instance that meets another's lock on the tables tries again.
-    async fn open_patiently(
+    async fn open_within_timeout(
         url: &str,
         given: Option<GivenPool>,
         options: OpenOptions,
@@ -81,8 +82,8 @@ impl SeaOrmOutbox {
         StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
         let in_app = options.in_app_retention.map_or(Ok(()), InAppEntry::check_retention);
         in_app.map_err(|e| misconfigured(e.to_string()))?;
-        let patience = options.answer_within.unwrap_or(options.acquire_timeout);
-        let reached = Reached::of(url, dialect, patience, options.timer.clone()).await?;
+        let timeout = options.answer_within.unwrap_or(options.acquire_timeout);
+        let reached = Reached::of(url, dialect, timeout, options.timer.clone()).await?;
         let (url, health) = (reached.url.as_str(), reached.health());
         let pools = reached.within(Pools::open(url, given.as_ref(), dialect, &settings, &health));
         let Pools { relay, callers } = pools.await?;

@@ -43,7 +43,7 @@ pub struct OpenOptions {
     /// How long to wait for a free connection, a day at most.
     pub acquire_timeout: Duration,
     /// How long a server may be silent when the outbox is opened before it is named as one that does not answer; as long as
-    /// `acquire_timeout` by default. For programs that somebody waits for.
+    /// `acquire_timeout` by default. For programs that a person waits for.
     pub answer_within: Option<Duration>,
     /// How long what finished messages leave behind is kept; a day by default.
     pub retention: Retention,
@@ -56,7 +56,7 @@ pub struct OpenOptions {
     pub strain_limit: StrainLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
     pub lag: Option<LagGauge>,
-    /// What counts and times enqueueing, sweeps, waits for connections and transactions that are begun anew; nothing by default. A relay has
+    /// What counts and times enqueueing, sweeps, waits for connections and restarted transactions; nothing by default. A relay has
     /// its own setting for what it does.
     pub telemetry: Option<Arc<dyn Telemetry>>,
     /// What the outbox and all its handles wait and measure by; tokio's clock by default. It is not the time of the database:

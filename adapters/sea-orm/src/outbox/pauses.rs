@@ -31,7 +31,7 @@ impl PauseQueues for SeaOrmOutbox {
         let work = async move {
             let was_paused = pauses::resume(&rooms.db, &queue, &by).await?;
             if was_paused {
-                // A queue that was counted while it was paused looks as if nobody read it.
+                // A queue that was counted while it was paused looks as if no relay read it.
                 rooms.counted.forget();
                 tracing::warn!(%queue, by, "queue was resumed");
             }

@@ -78,7 +78,7 @@ impl ContinueSagas for SeaOrmOutbox {
             if let [Enqueued::New] = enqueued?.as_slice() {
                 return Ok(SagaContinued::Asked(asked));
             }
-            // Somebody else has done the same at this moment, or its body is all that is left of it.
+            // Another call has done the same at this moment, or its body is all that is left of it.
             match self.find(&[asked]).await?.pop().flatten() {
                 Some(_) => return Ok(SagaContinued::UnderWay(asked)),
                 None => used.push(asked),

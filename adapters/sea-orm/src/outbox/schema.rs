@@ -20,7 +20,7 @@ pub(crate) const VERSION: i64 = 4;
 
 /// The scripts that make the tables, by version, to be applied by other means.
 ///
-/// Each statement is idempotent and atomic, so scripts may run again and beside themselves. After them, one row for each
+/// Each statement is idempotent and atomic, so scripts may run again, also concurrently. After them, one row for each
 /// shard goes into `claimstream_shard` and the version into `claimstream_schema`;
 /// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
 pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {

@@ -53,7 +53,7 @@ const TAKE_ROUTINE_AWAY: &str = include_str!("../sql/schema/schema_extra_enqueue
 impl SeaOrmOutbox {
     /// Makes a part of the schema that other programs use, in place of an earlier one. SQLite is refused as `Unsupported`.
     ///
-    /// MySQL cannot replace a procedure. There one that is the same already is left alone, and an earlier one is taken away and made anew
+    /// MySQL cannot replace a procedure. There one that is the same already is left alone, and an earlier one is dropped and created again
     /// with the rights on it: a call in between is refused with 1305. If this user may not read or give those rights, the error says so
     /// and nothing was changed.
     pub async fn make_extra(&self, extra: SchemaExtra) -> Result<(), StoreError> {
@@ -71,7 +71,7 @@ async fn make(db: &Database, extra: SchemaExtra) -> Result<(), StoreError> {
     let cannot_replace =
         extra == SchemaExtra::EnqueueRoutine && server_name(db.relay(), db.sql).await?.starts_with("MySQL");
     match cannot_replace {
-        true => make_anew(db, extra.making()).await?,
+        true => make_again(db, extra.making()).await?,
         false => send(db, extra.making()).await?,
     }
     tracing::info!(object = extra.object(), "schema extra made");
@@ -79,7 +79,7 @@ async fn make(db: &Database, extra: SchemaExtra) -> Result<(), StoreError> {
 }
 
 /// Takes an earlier routine away and makes it again; with a routine MySQL takes away what was granted on it.
-async fn make_anew(db: &Database, making: &str) -> Result<(), StoreError> {
+async fn make_again(db: &Database, making: &str) -> Result<(), StoreError> {
     let standing = rows(db.relay(), EXTRA, db.sql.routine.standing.bind(&Args::new())).await?;
     let Some(standing) = standing.first().map(Standing::read).transpose()? else {
         return send(db, making).await;

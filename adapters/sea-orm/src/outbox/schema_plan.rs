@@ -66,8 +66,8 @@ impl SeaOrmOutbox {
 
 async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError> {
     let dialect = Dialect::of_url(url).map_err(misconfigured)?;
-    let patience = options.answer_within.unwrap_or(options.acquire_timeout);
-    let reached = Reached::of(url, dialect, patience, options.timer.clone()).await?;
+    let timeout = options.answer_within.unwrap_or(options.acquire_timeout);
+    let reached = Reached::of(url, dialect, timeout, options.timer.clone()).await?;
     let url = reached.url.as_str();
     let sql = Statements::of(dialect);
     let Some(db) = connect(url, dialect, options).await? else {
@@ -221,7 +221,7 @@ mod tests {
     use super::is_tried;
 
     #[test]
-    fn servers_that_are_older_than_those_that_were_tried_are_told_apart() {
+    fn servers_that_are_older_than_those_that_were_tried_are_recognised() {
         for tried in ["10.5.29-MariaDB", "11.8.3-MariaDB-log", "9.7.0-community"] {
             assert!(is_tried(tried), "{tried}");
         }

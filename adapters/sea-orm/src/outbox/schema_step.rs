@@ -32,7 +32,7 @@ pub enum SchemaWay {
     InPlace,
     /// It reads every row, and writers wait until it ends.
     Locked,
-    /// It writes every row anew, and writers wait until it ends.
+    /// It writes every row again, and writers wait until it ends.
     Copy,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for SchemaWay {
 }
 
 impl SchemaStep {
-    /// About how long it takes, once no open transaction is in its way; `None` where that depends on a number of rows that nobody knows.
+    /// About how long it takes, once no open transaction is in its way; `None` where that depends on an unknown number of rows.
     ///
     /// It reckons with a slow server: 100,000 rows a second to be read, 20,000 to be written.
     pub fn about(&self) -> Option<Duration> {
@@ -85,7 +85,7 @@ pub(super) struct Known {
     pub(super) indexes: Vec<(String, String)>,
 }
 
-/// Changes of columns, which their words alone do not tell: how the statement begins, what it does, and how servers carry it out.
+/// Changes of columns, which their words alone do not say: how the statement begins, what it does, and how servers carry it out.
 ///
 /// The trials of schema plans have each server say whether that is so.
 const COLUMNS: [(&str, &str, SchemaWay); 1] = [(
@@ -114,7 +114,7 @@ pub(super) fn judge(dialect: Dialect, version: i64, statement: &str, known: &mut
         ["ALTER", "TABLE", table, ..] => {
             let normal = words.join(" ");
             let listed = COLUMNS.iter().find(|(beginning, ..)| normal.starts_with(beginning));
-            // What nobody has listed is taken for the worst.
+            // What is not listed is taken for the worst.
             let (change, way) =
                 listed.map_or(("changes columns", SchemaWay::Copy), |(_, change, way)| (*change, *way));
             (table, change.to_owned(), way, ALTER)
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_columns_that_nobody_listed_is_taken_for_a_copy() {
+    fn a_change_of_columns_that_is_not_listed_is_taken_for_a_copy() {
         let change = "ALTER TABLE claimstream_queue ADD COLUMN later INT NULL FIRST";
         let step = judge(Dialect::MySql, 9, change, &mut Known::default());
         assert_eq!((step.way, step.table.as_str()), (SchemaWay::Copy, "claimstream_queue"));

@@ -13,7 +13,7 @@ impl SeaOrmOutbox {
     const BETWEEN_LEFTOVERS: Duration = Duration::from_secs(1);
 
     /// Deletes once what finished messages left behind and [`retention`](crate::OpenOptions::retention) does not keep:
-    /// their bodies and their dedup keys; and with them old steps, locks that nobody has held for a day, the names of
+    /// their bodies and their dedup keys; and with them old steps, locks that were not held for a day, the names of
     /// instances that are gone, and what operators did more than a year ago. A live message and its key are never touched.
     ///
     /// Settling a message deletes its queue entry only, because deleting the body with it would cost a quarter of the
@@ -38,7 +38,7 @@ impl SeaOrmOutbox {
         failed.map_or(swept, Err).map(|swept| Swept { bodies: bodies + swept.bodies, ..swept })
     }
 
-    /// Sweeps from time to time, as long as it is polled: beside a relay, or in a task of its own.
+    /// Sweeps from time to time, as long as it is polled: next to a relay, or in a task of its own.
     ///
     /// One process that does it is enough for a database, and any number may; but what [`Retention::DELETE`] deletes soon
     /// after its settlement is deleted by the process that settled it. An error is logged, and a later sweep makes up for

@@ -43,7 +43,7 @@ pub(crate) async fn timers(
                     timers.push(timer);
                     Some(behind)
                 }
-                // Somebody else's key, which begins like those of timers.
+                // Another program's key, which begins like those of timers.
                 None => Some(TimerPlace { queue, key: format!("{found}\0") }),
             },
         };

@@ -16,7 +16,7 @@ pub(super) struct Closed<'a> {
 }
 
 impl<'a> Closed<'a> {
-    /// How long relays begin no claim if nobody renews that.
+    /// How long relays begin no claim unless that is renewed.
     const CLOSED_FOR: Duration = Duration::from_secs(10);
     const RENEWED_AFTER: Duration = Duration::from_secs(2);
 

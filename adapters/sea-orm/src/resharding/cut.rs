@@ -29,7 +29,7 @@ impl Cut {
     /// Tries it; `false` if transactions are in the way. What has been made stays, so the next attempt is about what is missing.
     ///
     /// A server makes a trigger when each transaction has ended that has used its table. While it waits, those that begin wait behind it,
-    /// so it waits for a second and no longer. The row of the resharding is locked meanwhile, so that nobody ends it.
+    /// so it waits for a second and no longer. The row of the resharding is locked meanwhile, so that no other call ends it.
     pub(super) async fn attempt(&mut self, db: &Database, to: ShardCount) -> Result<bool, StoreError> {
         let made = match db.dialect {
             #[cfg(feature = "mysql")]
@@ -47,7 +47,7 @@ impl Cut {
     #[cfg(feature = "mysql")]
     async fn on_server(&mut self, db: &Database, to: ShardCount) -> Result<bool, StoreError> {
         let on = db.begin(RESHARD).await?;
-        match self.make_beside(db, &on, to).await {
+        match self.make_while_prepared(db, &on, to).await {
             Ok(true) => db.commit(RESHARD, on).await.map(|()| true),
             not_made => {
                 db.roll_back(RESHARD, on).await?;
@@ -57,7 +57,7 @@ impl Cut {
     }
 
     #[cfg(feature = "mysql")]
-    async fn make_beside(
+    async fn make_while_prepared(
         &mut self,
         db: &Database,
         on: &Transaction<'_>,
@@ -68,7 +68,7 @@ impl Cut {
             return Ok(false);
         }
         let made = made(db, on, to).await?;
-        // After the trigger it would be too late to wait for one that nobody ends.
+        // After the trigger it would be too late to wait for one that does not end.
         if !made.contains(&CUT) && !self.before.have_ended(db).await? {
             return Ok(false);
         }

@@ -33,10 +33,10 @@ pub(super) async fn empty(
     db: &Database,
     resharding: Resharding,
     key: &ShardKey,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Emptied, StoreError> {
     let mut closed = Closed::close(db, key).await?;
-    let emptied = empty_closed(db, resharding, key, patience, &mut closed).await;
+    let emptied = empty_closed(db, resharding, key, timeout, &mut closed).await;
     closed.let_go().await?;
     emptied
 }
@@ -45,10 +45,10 @@ async fn empty_closed(
     db: &Database,
     resharding: Resharding,
     key: &ShardKey,
-    patience: Duration,
+    timeout: Duration,
     closed: &mut Closed<'_>,
 ) -> Result<Emptied, StoreError> {
-    // Walks take as long as they take; patience is for what is in hand.
+    // The timeout is for what is in hand, not for walks.
     let (mut walk, mut moved, mut waited) = (Walk::new(), 0, Duration::ZERO);
     loop {
         let before = walk.pages();
@@ -65,7 +65,7 @@ async fn empty_closed(
         }
         let lease = lease(db, key).await?;
         let is_gone = is_held && lease.as_ref().is_some_and(|lease| lease.is_left);
-        if is_gone || waited > patience {
+        if is_gone || waited > timeout {
             let label = lease.and_then(|lease| lease.label);
             return Ok(Emptied::Later { moved: moved + walk.moved(), holder: Holder { label, is_gone } });
         }

@@ -11,7 +11,7 @@ use crate::database::{Database, classify::classify, deadline::in_time, link::Lin
 
 /// The prepared XA transactions that were there when this looked first.
 ///
-/// On MariaDB one whose client is gone holds no lock on the tables that it has used, so a trigger is made beside it, and XA COMMIT
+/// On MariaDB one whose client is gone holds no lock on the tables that it has used, so a trigger is made in spite of it, and XA COMMIT
 /// brings in what it has written by the old count. MySQL waits for it as for any other.
 #[derive(Default)]
 pub(super) struct Prepared {

@@ -29,7 +29,7 @@ use crate::{
 /// What gets the steps as they are done.
 pub(crate) type Said = dyn Fn(ReshardStep) + Send + Sync;
 
-/// Begins a resharding, or continues one that was begun, until all shards are open. What it keeps in mind is for its own patience: each
+/// Begins a resharding, or continues one that was begun, until all shards are open. What it keeps in mind is for its own timeouts: each
 /// step looks at the tables.
 pub(crate) async fn reshard(db: &Database, to: ShardCount, said: &Said) -> Result<(), StoreError> {
     let resharding = begin(db, to, said).await?;
@@ -211,13 +211,13 @@ async fn open_heirs(
     while let Some(name) = next_queue(db, &after).await? {
         let queue = QueueName::from_bytes(&name).ok();
         after = name;
-        // A name that no queue can have: nobody reads it, and a program of another language has written it.
+        // A name that no queue can have: no relay reads it, and a program of another language has written it.
         let Some(queue) = queue else { continue };
         let key = ShardKey { queue, shard };
         if is_in_order(db, resharding, &key).await? {
             continue;
         }
-        match empty(db, resharding, &key, turn.patience).await? {
+        match empty(db, resharding, &key, turn.timeout).await? {
             Emptied::Yes { moved } => all += moved,
             Emptied::Later { moved, holder } => {
                 (all, is_empty) = (all + moved, false);

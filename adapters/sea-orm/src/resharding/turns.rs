@@ -19,16 +19,16 @@ pub(super) struct Turns {
 pub(super) struct Turn {
     pub(super) shard: Shard,
     /// How long the shard is kept closed for what is in hand there.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Turns {
-    const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+    const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
     /// No handler takes longer, and a relay hands out what it has read ahead in several rounds.
-    const MOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+    const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
     pub(super) fn of(shards: Vec<Shard>) -> Self {
-        let turn = |shard| Turn { shard, patience: Self::FIRST_PATIENCE };
+        let turn = |shard| Turn { shard, timeout: Self::FIRST_TIMEOUT };
         Self { waiting: Mutex::new(shards.into_iter().map(turn).collect()), left: Mutex::default() }
     }
 
@@ -37,13 +37,13 @@ impl Turns {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Has a shard come again after the others, with twice the patience.
+    /// Has a shard come again after the others, with twice the timeout.
     ///
     /// There is no other bound that would do: if the shard is let go before all that was read ahead has ended, a relay reads ahead
     /// again, and the shard never has its turn.
     pub(super) fn come_again(&self, turn: Turn) {
-        let patience = (turn.patience * 2).min(Self::MOST_PATIENCE);
-        let again = Turn { patience, ..turn };
+        let timeout = (turn.timeout * 2).min(Self::MAX_TIMEOUT);
+        let again = Turn { timeout, ..turn };
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(again);
     }
 
@@ -58,18 +58,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_comes_again_after_the_others_with_more_patience_until_slow_handlers_have_ended() {
+    fn a_shard_comes_again_after_the_others_with_a_longer_timeout_until_slow_handlers_have_ended() {
         let shards = [1, 2].map(Shard::from_number);
         let turns = Turns::of(shards.into());
         let first = turns.next().unwrap();
         turns.come_again(first);
         assert_eq!(turns.next().unwrap().shard, shards[1]);
         let mut again = turns.next().unwrap();
-        assert_eq!((again.shard, again.patience), (shards[0], first.patience * 2));
+        assert_eq!((again.shard, again.timeout), (shards[0], first.timeout * 2));
         for _ in 0..40 {
             turns.come_again(again);
             again = turns.next().unwrap();
         }
-        assert!(again.patience >= Duration::from_secs(6 * 60 * 60), "{:?}", again.patience);
+        assert!(again.timeout >= Duration::from_secs(6 * 60 * 60), "{:?}", again.timeout);
     }
 }

@@ -32,7 +32,7 @@ impl RowSettlement {
     /// Ends messages by one statement that commits itself, if there is no more to be written; `None` if nothing was
     /// written and a transaction has to do it.
     ///
-    /// Usually every message is still ours, and the count proves it. Otherwise some have been ended, nobody can undo it, and
+    /// Usually every message is still ours, and the count proves it. Otherwise some have been ended, that cannot be undone, and
     /// it has to be found out which.
     pub(crate) async fn settle_at_once(
         &self,
@@ -51,7 +51,7 @@ impl RowSettlement {
         }
     }
 
-    /// Messages of one claim in one place that are done and have no children, if this process has taken them, nobody
+    /// Messages of one claim in one place that are done and have no children, if this process has taken them, no call
     /// has settled them here before, and their lease runs for a while.
     fn one_statement_for<'a>(&self, settlements: &'a [Settlement]) -> Option<Group<'a>> {
         let is_plain =
@@ -85,7 +85,7 @@ impl RowSettlement {
 
     /// Says of each message what became of it.
     ///
-    /// If as many are gone as the statement has ended, those are the ones. Otherwise some were gone before, or nobody knows.
+    /// If as many are gone as the statement has ended, those are the ones. Otherwise some were gone before, or it is unknown.
     async fn tell_apart(
         &self,
         settlements: &[Settlement],

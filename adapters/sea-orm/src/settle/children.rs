@@ -14,7 +14,7 @@ pub(crate) async fn emit(
 ) -> Result<(), StoreError> {
     let emitted = enqueueing.enqueue(on, children).await;
     emitted.map(|_| ()).map_err(|error| match error.kind() {
-        // Somebody else enqueued one of them after we looked: look again.
+        // Another transaction enqueued one of them after we looked: look again.
         StoreErrorKind::Conflict => StoreError::new(StoreErrorKind::Transient, SETTLE, error),
         _ => error,
     })

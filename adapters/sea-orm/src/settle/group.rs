@@ -43,7 +43,7 @@ impl<'a> Group<'a> {
         self.messages.iter().map(|message| message.uuid()).collect()
     }
 
-    /// The end of the lease that its claim was told of.
+    /// The end of the lease that its claim got.
     pub(crate) fn lease_end(&self) -> i64 {
         self.receipt.locator.0
     }

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 ///
 /// A settlement of everything that a claim holds in a shard needs no list of ids, which the server would have to look up
 /// one by one. Only claims that are known in full are noted, because such a settlement may be one statement that commits
-/// itself, and must not end what nobody has been handed.
+/// itself, and must not end what no handler was given.
 #[derive(Default)]
 pub(crate) struct OpenClaims {
     state: Mutex<State>,

@@ -7,7 +7,7 @@ use crate::{
 
 const TAKE_BACK: &str = "take an attempt back";
 
-/// Takes back the attempts that were counted for messages that are given back here and had been claimed anew, or taken over,
+/// Takes back the attempts that were counted for messages that are given back here and had been claimed again, or taken over,
 /// before. If that fails they stay counted.
 pub(crate) async fn take_back(db: &Database, sql: &Sql, settlements: &[Settlement], settled: &[Settled]) {
     for group in Group::of(too_late(settlements, settled)) {

@@ -15,7 +15,7 @@ use crate::database::{
 
 const RUNS: &str = "runs";
 
-/// How many rows of the ledger one page looks at. In a ledger of an inbox most rows are of no run that anybody lists, so a look is long; it
+/// How many rows of the ledger one page looks at. In a ledger of an inbox most rows are of no run that is listed, so a look is long; it
 /// stays in the index.
 const LOOKED_AT: i64 = 20_000;
 

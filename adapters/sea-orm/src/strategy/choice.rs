@@ -16,7 +16,7 @@ pub enum StrategyChoice {
 /// A way to take messages that no two instances hold at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Strategy {
-    /// Lock due rows, stepping over those that somebody else is taking, then mark them: nobody waits for anybody.
+    /// Lock due rows, stepping over those that another claim is taking, then mark them: no claim waits for another.
     SkipLocked,
     /// Mark due rows in one statement: works on every server; instances queue up for a moment on a shard's first rows.
     PreemptiveUpdate,

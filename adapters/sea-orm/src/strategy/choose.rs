@@ -61,7 +61,7 @@ pub(crate) fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Re
     }
 }
 
-/// The strategy at work. This is the one place that tells them apart; a further strategy is a folder and a line here.
+/// The strategy at work. This is the one place that distinguishes them; a further strategy is a folder and a line here.
 pub(crate) fn build(
     strategy: Strategy,
     enqueueing: &Arc<Enqueueing>,

@@ -1,4 +1,4 @@
-//! The ways to claim messages. Each is a folder; [`choose`] is the one place that tells them apart.
+//! The ways to claim messages. Each is a folder; [`choose`] is the one place that distinguishes them.
 
 pub(crate) mod choice;
 pub(crate) mod choose;

@@ -31,7 +31,7 @@ pub(crate) struct Left {
 impl Sweeper {
     /// Deletes the bodies of the oldest messages that this process has finished.
     ///
-    /// Read first, because an id may be in use again: if somebody else has deleted the body meanwhile, the same id is new
+    /// Read first, because an id may be in use again: if another sweep has deleted the body meanwhile, the same id is new
     /// to the caller that enqueues it. A body that is read is older than the settlement or stays, and a body that is deleted is as
     /// old as the one that was read. What was finished on a server that another one has replaced, or before a connection broke, is left to the
     /// whole sweep: a server that comes back may have lost its last commits, and the message may be live.
@@ -93,7 +93,7 @@ impl Sweeper {
             .await
     }
 
-    /// Strikes out what no claim can read: somebody may mend those rows.
+    /// Strikes out what no claim can read: an operator may mend those rows.
     async fn strike_unreadable(
         &self,
         snapshot: &impl ConnectionTrait,
@@ -161,7 +161,7 @@ impl Sweeper {
         self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.instances.bind(&args))).await
     }
 
-    /// Forgets some of the locks that nobody has held since the bound, and says how many.
+    /// Forgets some of the locks that were not held since the bound, and says how many.
     pub(super) async fn sweep_locks(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
         let args = self.db.args().with("bound", bound).with("limit", i64::from(most));
         self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.locks.bind(&args))).await

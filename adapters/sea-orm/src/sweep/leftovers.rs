@@ -56,7 +56,7 @@ impl Leftovers {
 
 impl Leftover {
     /// Whether a body of this `age` is that of the message that was finished, and not of one that was enqueued under the
-    /// same id after somebody else had deleted the first: only the first is older than the settlement.
+    /// same id after another sweep had deleted the first: only the first is older than the settlement.
     ///
     /// `now` was read after the age was, so that a doubtful body counts as too young and stays.
     pub(crate) fn is_of(&self, age: Duration, now: Duration) -> bool {
@@ -86,14 +86,14 @@ mod tests {
     proptest! {
         #[test]
         fn only_a_body_from_before_the_settlement_is_the_finished_ones(
-            stored in 0..1000_u64, settled in 0..1000_u64, seen in 1000..2000_u64, told in 0..100_u64,
+            stored in 0..1000_u64, settled in 0..1000_u64, seen in 1000..2000_u64, late in 0..100_u64,
         ) {
-            let [stored, settled, seen, told] = [stored, settled, seen, told].map(Duration::from_micros);
+            let [stored, settled, seen, late] = [stored, settled, seen, late].map(Duration::from_micros);
             let settling = Settling { at: settled, takeovers: 0 };
             let leftover = Leftover { id: Uuid::nil(), settling };
-            let is_of = leftover.is_of(seen - stored, seen + told);
+            let is_of = leftover.is_of(seen - stored, seen + late);
             prop_assert!(!is_of || stored < settled);
-            prop_assert!(is_of || stored + told >= settled);
+            prop_assert!(is_of || stored + late >= settled);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 /// The names of instances are kept at least that long, for later investigations.
 const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
 
-/// A lock that nobody has held for that long is forgotten; its fence then goes on from the time.
+/// A lock that was not held for that long is forgotten; its fence then goes on from the time.
 const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
 
 /// Erasures are kept at least that long: a message may come whose request is not known any more.
@@ -100,18 +100,18 @@ impl Round {
         }
     }
 
-    /// Ids that tell their time show where to stop: those made after the bound are passed over, and only ids that lie
+    /// Ids that contain their time show where to stop: those made after the bound are passed over, and only ids that lie
     /// beyond all times, such as random ones, are looked at behind them.
     async fn bodies(&mut self, bound: i64) -> Result<u64, StoreError> {
         let tomorrow = self.sweeper.db.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
-        let told = self.stretch(Uuid::nil(), first_id_of(bound), bound).await?;
-        let untold = self.stretch(first_id_of(tomorrow), Uuid::max(), bound).await?;
-        Ok(told + untold)
+        let timed = self.stretch(Uuid::nil(), first_id_of(bound), bound).await?;
+        let untimed = self.stretch(first_id_of(tomorrow), Uuid::max(), bound).await?;
+        Ok(timed + untimed)
     }
 
     /// Sweeps window by window, so that its memory does not grow with the outbox; the live messages of a window are read after
     /// it. A message that was stored before the bound and is not live cannot become live again, except by a revival, which
-    /// stores it anew.
+    /// stores it again.
     async fn stretch(&mut self, after: Uuid, last: Uuid, bound: i64) -> Result<u64, StoreError> {
         let (mut after, mut swept) = (after, 0);
         loop {

@@ -132,7 +132,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// Guard: a session sets every variable that changes what a statement means | adapters/sea-orm/src/database/link.rs
-/// `ask_beside_the_pool`: no setup
+/// `ask_on_separate_connection`: no setup
 async fn change_nothing(server: Server) {
     let private = tokio::task::spawn_blocking(move || PrivateDatabase::start(server, ""));
     let private = private.await.expect("a server");

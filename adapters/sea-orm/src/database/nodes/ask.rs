@@ -19,15 +19,15 @@ use crate::database::{
 const TOPOLOGY: &str = "topology";
 
 /// How long a server may take to say whether it takes writes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Asks a server on a connection of its own, which has this time for all of it. Nobody waits for its end, which takes as long as the server
+/// Asks a server on a connection of its own, which has this time for all of it. No caller waits for its end, which takes as long as the server
 /// likes.
-pub(super) async fn ask(timer: StoreTimer, options: &MySqlConnectOptions, patience: Duration) -> Answer {
+pub(super) async fn ask(timer: StoreTimer, options: &MySqlConnectOptions, timeout: Duration) -> Answer {
     let mut line = None;
-    let said = ask_on(&timer, &mut line, options, patience).await;
+    let said = ask_on(&timer, &mut line, options, timeout).await;
     if let Some(connection) = line {
-        tokio::spawn(async move { timer.timeout(PATIENCE, connection.close()).await });
+        tokio::spawn(async move { timer.timeout(TIMEOUT, connection.close()).await });
     }
     said
 }
@@ -38,14 +38,14 @@ pub(super) async fn ask_again(
     line: &mut Option<MySqlConnection>,
     options: &MySqlConnectOptions,
 ) -> Answer {
-    ask_on(timer, line, options, PATIENCE).await
+    ask_on(timer, line, options, TIMEOUT).await
 }
 
 async fn ask_on(
     timer: &StoreTimer,
     line: &mut Option<MySqlConnection>,
     options: &MySqlConnectOptions,
-    patience: Duration,
+    timeout: Duration,
 ) -> Answer {
     let asked = async {
         let mut connection = match line.take() {
@@ -56,9 +56,9 @@ async fn ask_on(
         *line = Some(connection);
         Ok(Answer::Says(place.role()))
     };
-    match timer.timeout(patience, Box::pin(asked)).await {
+    match timer.timeout(timeout, Box::pin(asked)).await {
         Some(Ok(answer) | Err(answer)) => answer,
-        None => Answer::Failed(format!("no answer within {patience:?}")),
+        None => Answer::Failed(format!("no answer within {timeout:?}")),
     }
 }
 

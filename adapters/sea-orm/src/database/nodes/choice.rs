@@ -30,15 +30,15 @@ impl fmt::Display for Answer {
 pub(crate) enum Choice {
     /// This one, if no other that has not answered yet speaks against it.
     Server(usize),
-    /// Several take writes and do not have the same data; nobody but an operator can say which one is right.
+    /// Several take writes and do not have the same data; only an operator can say which one is right.
     Disputed(Vec<usize>),
     /// None takes writes, as far as is known.
-    Nobody,
+    NoServer,
 }
 
 /// The one place that decides which server is written to.
 ///
-/// The one that is written to stays as long as it takes writes: of a cluster all do, and a server that comes back beside it must not take its
+/// The one that is written to stays as long as it takes writes: of a cluster all do, and a server that comes back must not take its
 /// place by standing earlier in the URL.
 pub(crate) fn choose(answers: &[Answer], current: Option<usize>) -> Choice {
     let home = |at: usize| match answers.get(at) {
@@ -51,7 +51,7 @@ pub(crate) fn choose(answers: &[Answer], current: Option<usize>) -> Choice {
     let writing: Vec<(usize, &Home)> =
         (0..answers.len()).filter_map(|at| home(at).map(|home| (at, home))).collect();
     match writing.first() {
-        None => Choice::Nobody,
+        None => Choice::NoServer,
         Some((first, known)) if writing.iter().all(|(_, home)| home == known) => Choice::Server(*first),
         Some(_) => Choice::Disputed(writing.into_iter().map(|(at, _)| at).collect()),
     }
@@ -96,7 +96,7 @@ mod tests {
                     prop_assert!(current == Some(at) || current.is_none_or(|current| !takes_writes(current)));
                 }
                 Choice::Disputed(all) => prop_assert!(all.len() > 1 && all.into_iter().all(takes_writes)),
-                Choice::Nobody => prop_assert!(!(0..answers.len()).any(takes_writes)),
+                Choice::NoServer => prop_assert!(!(0..answers.len()).any(takes_writes)),
             }
         }
     }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(choose(&cluster, Some(1)), Choice::Server(1));
         assert_eq!(choose(&cluster, Some(2)), Choice::Server(0));
         assert_eq!(choose(&[refuses(), writes(2)], Some(0)), Choice::Server(1));
-        assert_eq!(choose(&[Answer::Failed("cut".into()), refuses()], Some(0)), Choice::Nobody);
+        assert_eq!(choose(&[Answer::Failed("cut".into()), refuses()], Some(0)), Choice::NoServer);
     }
 
     #[test]

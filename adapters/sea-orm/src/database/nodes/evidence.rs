@@ -5,13 +5,13 @@ use crate::database::topology::role::Role;
 
 /// What speaks against the server that is written to.
 ///
-/// To leave it too early is worse than to wait: of a cluster it costs claims, and beside a server that takes writes by mistake it sends
+/// To leave it too early is worse than to wait: of a cluster it costs claims, and if another server takes writes by mistake it sends
 /// writes to other data. So one answer that does not come is none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Evidence {
     /// It has said so itself, or its address refuses connections.
     is_certain: bool,
-    /// When the first of the misses in a row was heard of, since the search began.
+    /// When the first of the misses in a row was noted, since the search began.
     missing_since: Option<Duration>,
     /// How long after that the last one was.
     missing_for: Duration,
@@ -23,7 +23,7 @@ impl Evidence {
     const MISSING: Duration = Duration::from_millis(900);
 
     /// Takes an answer in, which came so long after the search began.
-    pub(super) fn hear(&mut self, answer: &Answer, at: Duration) {
+    pub(super) fn note(&mut self, answer: &Answer, at: Duration) {
         match answer {
             Answer::Awaited => {}
             Answer::Says(Role::Writes(_)) => *self = Self::default(),
@@ -47,9 +47,9 @@ mod tests {
     use super::*;
     use crate::database::topology::place::Place;
 
-    fn heard(answers: &[(Answer, u64)]) -> bool {
+    fn is_enough(answers: &[(Answer, u64)]) -> bool {
         let mut evidence = Evidence::default();
-        answers.iter().for_each(|(answer, at)| evidence.hear(answer, Duration::from_millis(*at)));
+        answers.iter().for_each(|(answer, at)| evidence.note(answer, Duration::from_millis(*at)));
         evidence.is_enough()
     }
 
@@ -57,17 +57,17 @@ mod tests {
     #[test]
     fn one_missed_answer_is_not_enough_and_a_second_one_later_is() {
         let missed = |at| (Answer::Failed("no answer".into()), at);
-        assert!(!heard(&[]) && !heard(&[missed(0)]) && !heard(&[missed(5_000)]));
-        assert!(heard(&[missed(0), missed(1_000)]));
-        assert!(!heard(&[missed(0), missed(100), missed(300)]), "too many connections, for a moment");
+        assert!(!is_enough(&[]) && !is_enough(&[missed(0)]) && !is_enough(&[missed(5_000)]));
+        assert!(is_enough(&[missed(0), missed(1_000)]));
+        assert!(!is_enough(&[missed(0), missed(100), missed(300)]), "too many connections, for a moment");
         let writes = (Answer::Says(Place::default().role()), 500);
-        assert!(!heard(&[missed(0), writes, missed(1_000)]), "it has answered between");
+        assert!(!is_enough(&[missed(0), writes, missed(1_000)]), "it has answered between");
     }
 
-    /// Guard: a server that refuses is left at once | `hear`: nothing is certain
+    /// Guard: a server that refuses is left at once | `note`: nothing is certain
     #[test]
     fn a_server_that_says_so_and_an_address_that_refuses_are_left_at_once() {
-        assert!(heard(&[(Answer::Says(Role::Refuses("read_only = ON".into())), 0)]));
-        assert!(heard(&[(Answer::Refused("connection refused".into()), 0)]));
+        assert!(is_enough(&[(Answer::Says(Role::Refuses("read_only = ON".into())), 0)]));
+        assert!(is_enough(&[(Answer::Refused("connection refused".into()), 0)]));
     }
 }

@@ -58,15 +58,15 @@ impl Nodes {
     }
 
     /// Looks for the server that takes writes, and answers its own URL.
-    pub(crate) async fn find(&self, patience: Duration) -> Result<String, StoreError> {
+    pub(crate) async fn find(&self, timeout: Duration) -> Result<String, StoreError> {
         let mut search = Search::at_start(self.all(), &self.0.moves, self.timer());
-        match self.timer().timeout(patience, search.found()).await {
+        match self.timer().timeout(timeout, search.found()).await {
             Some(found) => {
                 self.0.writer.store(found, Ordering::Relaxed);
                 *self.home() = search.home(found);
                 Ok(self.0.all[found].url.clone())
             }
-            None => Err(StoreError::new(StoreErrorKind::Unavailable, "open", search.says(patience))),
+            None => Err(StoreError::new(StoreErrorKind::Unavailable, "open", search.says(timeout))),
         }
     }
 
@@ -116,7 +116,7 @@ impl Nodes {
         self.0.doubts.notify_one();
     }
 
-    /// Tells of the servers that are found.
+    /// Notifies of the servers that are found.
     pub(crate) fn moves(&self) -> Moves {
         self.0.moves.clone()
     }

@@ -7,7 +7,7 @@ use tokio::{
 };
 
 use super::{
-    ask::{PATIENCE, ask},
+    ask::{TIMEOUT, ask},
     choice::{Answer, Choice, choose},
     evidence::Evidence,
     node::{Node, names},
@@ -23,7 +23,7 @@ use crate::database::{
 pub(super) struct Search<'a> {
     all: &'a [Node],
     timer: &'a StoreTimer,
-    /// Whom it tells that the server that was written to is lost, until it ends or is given up.
+    /// Notified that the server that was written to is lost, until the search ends or is given up.
     looking: Looking,
     /// The one that was written to before.
     current: Option<usize>,
@@ -38,7 +38,7 @@ type Ask = Arc<dyn Fn(MySqlConnectOptions, Duration) -> Asking + Send + Sync>;
 type Asking = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// An answer of a server.
-enum Heard {
+enum Reply {
     /// To a question that had the time which every server has.
     InTime(usize, Answer),
     /// To one that had longer, because the server had missed that time.
@@ -55,9 +55,9 @@ impl<'a> Search<'a> {
     /// One at the start, when none was written to before.
     pub(super) fn at_start(all: &'a [Node], moves: &Moves, timer: &'a StoreTimer) -> Self {
         let waits = timer.clone();
-        let ask: Ask = Arc::new(move |options, patience| {
+        let ask: Ask = Arc::new(move |options, timeout| {
             let timer = waits.clone();
-            Box::pin(async move { ask(timer, &options, patience).await })
+            Box::pin(async move { ask(timer, &options, timeout).await })
         });
         let (answers, looking) = (vec![Answer::Awaited; all.len()], moves.looking());
         Self { all, timer, looking, current: None, evidence: Evidence::default(), answers, ask }
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
         said: Answer,
     ) -> Self {
         let mut search = Self { current: Some(current), ..Self::at_start(all, moves, timer) };
-        search.hear(current, said, Duration::ZERO);
+        search.note(current, said, Duration::ZERO);
         search
     }
 
@@ -84,40 +84,40 @@ impl<'a> Search<'a> {
     /// The server that takes writes, once there is one that nothing speaks against.
     pub(super) async fn found(&mut self) -> usize {
         let (mut asking, mut answers) = self.asking();
-        let found = self.hear_out(&mut answers).await;
+        let found = self.collect(&mut answers).await;
         asking.abort_all();
         found
     }
 
     /// Asks all servers until it is dropped.
-    fn asking(&self) -> (JoinSet<()>, UnboundedReceiver<Heard>) {
-        let (said, hear) = mpsc::unbounded_channel();
+    fn asking(&self) -> (JoinSet<()>, UnboundedReceiver<Reply>) {
+        let (said, replies) = mpsc::unbounded_channel();
         let mut asking = JoinSet::new();
         for (at, node) in self.all.iter().enumerate() {
             let asked =
                 Asked { at, node: node.clone(), timer: self.timer.clone(), ask: Arc::clone(&self.ask) };
             asking.spawn(asked.again_and_again(said.clone()));
         }
-        (asking, hear)
+        (asking, replies)
     }
 
-    async fn hear_out(&mut self, answers: &mut UnboundedReceiver<Heard>) -> usize {
+    async fn collect(&mut self, answers: &mut UnboundedReceiver<Reply>) -> usize {
         let searched = self.timer.stopwatch();
         let mut due: Option<Duration> = None;
         let mut warned = false;
         loop {
-            let heard = match due.filter(|_| self.may_leave()) {
+            let reply = match due.filter(|_| self.may_leave()) {
                 Some(due) => {
                     let left = due.saturating_sub(searched.elapsed());
                     self.timer.timeout(left, answers.recv()).await.flatten()
                 }
                 None => answers.recv().await,
             };
-            match heard {
-                Some(Heard::InTime(at, answer)) => self.hear(at, answer, searched.elapsed()),
-                // What was heard in time of a question that began later is newer.
-                Some(Heard::Late(at, answer)) if self.is_silent(at) => {
-                    self.hear(at, answer, searched.elapsed());
+            match reply {
+                Some(Reply::InTime(at, answer)) => self.note(at, answer, searched.elapsed()),
+                // A reply in time to a question that began later is newer.
+                Some(Reply::Late(at, answer)) if self.is_silent(at) => {
+                    self.note(at, answer, searched.elapsed());
                 }
                 _ => {}
             }
@@ -137,14 +137,14 @@ impl<'a> Search<'a> {
                         tracing::error!(servers, "these servers {DISPUTED}");
                     }
                 }
-                Choice::Nobody => due = None,
+                Choice::NoServer => due = None,
             }
         }
     }
 
-    fn hear(&mut self, at: usize, answer: Answer, since_begun: Duration) {
+    fn note(&mut self, at: usize, answer: Answer, since_begun: Duration) {
         if self.current == Some(at) {
-            self.evidence.hear(&answer, since_begun);
+            self.evidence.note(&answer, since_begun);
             if self.evidence.is_enough() {
                 self.looking.is_certain();
             }
@@ -170,7 +170,7 @@ impl<'a> Search<'a> {
     }
 
     /// Why none was chosen in that time, for people.
-    pub(super) fn says(&self, patience: Duration) -> String {
+    pub(super) fn says(&self, timeout: Duration) -> String {
         if let Choice::Disputed(which) = choose(&self.answers, None) {
             return format!("{} {DISPUTED}", names(self.all, which));
         }
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
         let all: Vec<String> = self.answers.iter().enumerate().map(one).collect();
         let all = all.join("; ");
         format!(
-            "no server takes writes within {patience:?}: {all}; the outbox writes to the server that is not read-only"
+            "no server takes writes within {timeout:?}: {all}; the outbox writes to the server that is not read-only"
         )
     }
 }
@@ -198,19 +198,19 @@ struct Asked {
 
 impl Asked {
     /// Asks the server again and again. One that has missed an answer is asked besides by a question that has longer.
-    async fn again_and_again(self, said: UnboundedSender<Heard>) {
+    async fn again_and_again(self, said: UnboundedSender<Reply>) {
         let Self { at, node, timer, ask } = self;
         let (mut pauses, mut late) = (Pauses::default(), JoinSet::new());
         loop {
-            let answer = ask(node.options(), PATIENCE).await;
+            let answer = ask(node.options(), TIMEOUT).await;
             let is_missed = matches!(answer, Answer::Failed(_));
-            if said.send(Heard::InTime(at, answer)).is_err() {
+            if said.send(Reply::InTime(at, answer)).is_err() {
                 return;
             }
             while late.try_join_next().is_some() {}
             if is_missed && late.is_empty() {
                 let (asked, said) = (ask(node.options(), Search::LATE), said.clone());
-                late.spawn(async move { drop(said.send(Heard::Late(at, asked.await))) });
+                late.spawn(async move { drop(said.send(Reply::Late(at, asked.await))) });
             }
             timer.sleep(pauses.next(drawn())).await;
         }

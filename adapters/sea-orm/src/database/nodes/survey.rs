@@ -1,7 +1,7 @@
 use tokio::task::JoinSet;
 
 use super::{
-    ask::{PATIENCE, ask},
+    ask::{TIMEOUT, ask},
     choice::Answer,
     known::Nodes,
 };
@@ -21,7 +21,7 @@ impl Nodes {
         let (writer, mut asked) = (self.writer(), JoinSet::new());
         for (at, node) in self.all().iter().enumerate() {
             let (options, timer) = (node.options(), self.timer().clone());
-            asked.spawn(async move { (at, ask(timer, &options, PATIENCE).await) });
+            asked.spawn(async move { (at, ask(timer, &options, TIMEOUT).await) });
         }
         let of = |(at, name): (usize, String)| Surveyed {
             name,

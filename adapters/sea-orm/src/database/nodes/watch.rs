@@ -83,7 +83,7 @@ impl Watched {
     }
 
     /// Connections that are opened from now on lead there, and those that were opened before are not used any more. Idle ones are dropped
-    /// here: the pool would take leave of each when somebody asks for one, and wait for a server that may say nothing.
+    /// here: the pool would take leave of each when a call asks for one, and wait for a server that may say nothing.
     fn lead_to(&self, from: usize, to: usize) {
         let Some(node) = self.nodes.all().get(to) else { return };
         let changing = self.nodes.changing_pools();

@@ -13,7 +13,7 @@ pub(crate) struct Member {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) settings: BTreeMap<String, String>,
-    /// Empty where nobody has asked.
+    /// Empty where it was not asked for.
     pub(crate) status: BTreeMap<String, String>,
     /// Empty where the server is in no group, or its members may not be known.
     pub(crate) members: Vec<Member>,
@@ -42,7 +42,7 @@ impl Place {
         self.is_of_galera() || self.group().is_some()
     }
 
-    /// Whether it belongs to a group of which each member takes writes, and makes its changes of tables beside the others' transactions.
+    /// Whether it belongs to a group of which each member takes writes, and makes its changes of tables while the others' transactions run.
     pub(crate) fn is_of_many_primaries(&self) -> bool {
         self.group().is_some() && !is_on(self.setting("group_replication_single_primary_mode"))
     }

@@ -16,7 +16,7 @@ pub(crate) struct Home(String);
 impl Place {
     /// The one place that says whether a server takes writes.
     ///
-    /// A setting that nobody knows is none that refuses: a server that does refuse says so with the first write.
+    /// An unknown setting is none that refuses: a server that does refuse says so with the first write.
     #[cfg_attr(not(feature = "mysql"), allow(dead_code, reason = "a file has no role"))]
     pub(crate) fn role(&self) -> Role {
         if let Some(name) = self.refusing() {

@@ -1,4 +1,4 @@
--- Locks due messages of one shard and steps over those that somebody else is taking.
+-- Locks due messages of one shard and steps over those that another claim is taking.
 SELECT id,
        TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at)     AS due_at,
        TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now

@@ -1,4 +1,4 @@
--- Locks those of a page that are still there and have not died anew.
+-- Locks those of a page that are still there and have not died again.
 SELECT id
   FROM claimstream_dead
  WHERE id IN (:ids)

@@ -1,4 +1,4 @@
--- Which of these users are known; nobody removes them until the transaction ends.
+-- Which of these users are known; no other transaction removes them until this one ends.
 SELECT user_id
   FROM claimstream_directory_user
  WHERE user_id IN (:users)

@@ -1,4 +1,4 @@
--- Runs whose last change is older than steps are kept and that are not final: they stay until somebody ends them.
+-- Runs whose last change is older than steps are kept and that are not final: they stay until an operator ends them.
 SELECT o.scope, COUNT(DISTINCT o.run) AS runs, {days_since MIN(o.changed_at)} AS days
   FROM claimstream_step o
  WHERE o.changed_at < {now} - {span :kept}

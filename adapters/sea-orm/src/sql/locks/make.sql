@@ -1,3 +1,3 @@
--- Makes a lock that nobody has held yet, or not lately, and takes it.
+-- Makes a lock that was not held yet, or not lately, and takes it.
 INSERT INTO claimstream_lock (lock_key, fence, held_until, token)
 VALUES (:key, {micros {now}}, {now} + {span :lease}, :token)

@@ -1,4 +1,4 @@
--- Which of these messages have their bodies still; nobody deletes or requeues one of them before the transaction ends.
+-- Which of these messages have their bodies still; no other transaction deletes or requeues one of them before this one ends.
 SELECT id
   FROM claimstream_message
  WHERE id IN (:ids)

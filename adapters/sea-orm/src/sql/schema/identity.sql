@@ -1,4 +1,4 @@
--- When the tables were made, which tells one outbox from another.
+-- When the tables were made, which identifies an outbox.
 SELECT {micros applied_at} AS made_at
   FROM claimstream_schema
  WHERE version = 1

@@ -1,4 +1,4 @@
--- Version 1 of Claimstream's tables for MySQL and MariaDB. Every statement may run again and beside itself.
+-- Version 1 of Claimstream's tables for MySQL and MariaDB. Every statement may run again, also concurrently.
 
 -- What may be claimed, and nothing else: clustered on the order of claiming, without any secondary index.
 CREATE TABLE IF NOT EXISTS claimstream_queue (

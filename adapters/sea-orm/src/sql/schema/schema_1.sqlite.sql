@@ -1,5 +1,5 @@
 -- Version 1 of Claimstream's tables for SQLite: times are microseconds of UTC since 1970.
--- Every statement may run again and beside itself.
+-- Every statement may run again, also concurrently.
 
 -- What may be claimed, and nothing else: clustered on the order of claiming, without any secondary index.
 CREATE TABLE IF NOT EXISTS claimstream_queue (

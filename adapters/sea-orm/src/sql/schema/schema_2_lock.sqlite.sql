@@ -1,4 +1,4 @@
--- Version 2: locks between processes. Every statement may run again and beside itself.
+-- Version 2: locks between processes. Every statement may run again, also concurrently.
 
 -- Who holds a lock lately and until when; the row stays when the lock is given back, because the fence goes on from it.
 CREATE TABLE IF NOT EXISTS claimstream_lock (

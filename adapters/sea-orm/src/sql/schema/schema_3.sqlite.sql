@@ -1,5 +1,5 @@
 -- Version 3: the view of the outbox shows what is in flight under shard_lease, and has every column of the texts that it is
--- named after. Times are microseconds since 1970, UTC. NULL is what nobody knows: lock_time where a claim is not stamped with
+-- named after. Times are microseconds since 1970, UTC. NULL is what is unknown: lock_time where a claim is not stamped with
 -- its beginning, updated_at of a message that has been touched since it was stored.
 DROP VIEW IF EXISTS claimstream_outbox;
 

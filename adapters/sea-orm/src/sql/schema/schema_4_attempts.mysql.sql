@@ -1,4 +1,4 @@
--- Version 4: attempts at notification messages, and the rates of providers. Every statement may run again and beside itself.
+-- Version 4: attempts at notification messages, and the rates of providers. Every statement may run again, also concurrently.
 
 -- Which provider was asked to deliver which message, when, and what it answered.
 CREATE TABLE IF NOT EXISTS claimstream_notification_attempt (

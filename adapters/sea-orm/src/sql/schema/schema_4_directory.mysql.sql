@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS claimstream_directory_user (
   PRIMARY KEY (user_id)
 ) ENGINE = InnoDB;
 
--- Segments of users, also those that nobody is in.
+-- Segments of users, also those without users.
 CREATE TABLE IF NOT EXISTS claimstream_directory_segment (
   segment     VARBINARY(128)  NOT NULL,
   created_at  DATETIME(6)     NOT NULL,

@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS claimstream_directory_user (
   PRIMARY KEY (user_id)
 ) WITHOUT ROWID;
 
--- Segments of users, also those that nobody is in.
+-- Segments of users, also those without users.
 CREATE TABLE IF NOT EXISTS claimstream_directory_segment (
   segment     TEXT    NOT NULL,
   created_at  INTEGER NOT NULL,

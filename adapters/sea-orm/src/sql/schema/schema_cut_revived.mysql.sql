@@ -1,4 +1,4 @@
--- The same for the body of a message that is made to live again, which is written anew when it was stored by the old count.
+-- The same for the body of a message that is made to live again, which is written again when it was stored by the old count.
 CREATE TRIGGER claimstream_:shards_shards_of_revived BEFORE UPDATE ON claimstream_message FOR EACH ROW
 BEGIN
   DECLARE hashed  VARBINARY(255);

@@ -1,4 +1,4 @@
--- Locks the lease of a shard that is about to be written, or fails at once if somebody else has locked it.
+-- Locks the lease of a shard that is about to be written, or fails at once if another transaction has locked it.
 SELECT 1
   FROM claimstream_lease
  WHERE queue = :queue

@@ -1,4 +1,4 @@
--- Locks the lease of a shard that has run out, to read what was in flight, or fails at once if somebody else has locked it.
+-- Locks the lease of a shard that has run out, to read what was in flight, or fails at once if another transaction has locked it.
 SELECT flights
   FROM claimstream_lease
  WHERE queue = :queue

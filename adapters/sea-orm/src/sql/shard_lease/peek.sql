@@ -1,4 +1,4 @@
--- Which shards of a queue have a due message and are not in somebody else's hands; none while the queue is paused.
+-- Which shards of a queue have a due message and are not leased to another instance; none while the queue is paused.
 -- Takes no lock.
 SELECT s.shard, {signed l.fence} AS fence,
        (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere

@@ -1,4 +1,4 @@
--- Takes back the attempt that was counted, and the suspicion that was noted, for messages that nobody had begun with. Under a
+-- Takes back the attempt that was counted, and the suspicion that was noted, for messages that no handler had begun with. Under a
 -- shard lease a message stays where its receipt says.
 UPDATE claimstream_queue
    SET attempts     = attempts - 1,

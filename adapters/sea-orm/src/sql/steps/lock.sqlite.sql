@@ -1,4 +1,4 @@
--- Takes the write lock, which is the lock of every step, and reads a step; its origin tells which call wrote it last.
+-- Takes the write lock, which is the lock of every step, and reads a step; its origin says which call wrote it last.
 UPDATE claimstream_step
    SET version = version
  WHERE scope = :scope

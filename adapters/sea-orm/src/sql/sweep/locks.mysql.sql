@@ -1,4 +1,4 @@
--- Forgets locks that nobody has held since.
+-- Forgets locks that were not held since.
 DELETE FROM claimstream_lock
  WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND
  ORDER BY held_until

@@ -1,4 +1,4 @@
--- Forgets locks that nobody has held since.
+-- Forgets locks that were not held since.
 DELETE FROM claimstream_lock
  WHERE lock_key IN (SELECT lock_key FROM claimstream_lock WHERE held_until < :bound ORDER BY held_until LIMIT :limit)
    AND held_until < :bound

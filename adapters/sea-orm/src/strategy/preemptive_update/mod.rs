@@ -27,7 +27,7 @@ impl Marking for PreemptiveUpdate {
     }
 }
 
-/// One statement, its own transaction; also tells the end of the lease, which is counted from this try unless other
+/// One statement, its own transaction; also returns the end of the lease, which is counted from this try unless other
 /// shards have given something. If its answer is lost, the claim id is read back.
 async fn mark_at_once(
     call: &Call<'_>,

@@ -17,7 +17,7 @@ impl Flow {
     pub(crate) const KEPT: Duration = Duration::from_millis(200);
     /// So many claims in a row are a flow.
     const CLAIMS: u8 = 3;
-    /// So many messages at least a claim must take: single ones go to the instance that hears of them first.
+    /// So many messages at least a claim must take: single ones go to the instance that sees them first.
     const MESSAGES: usize = 2;
     /// The longest time between two claims.
     const GAP: Duration = Duration::from_secs(1);

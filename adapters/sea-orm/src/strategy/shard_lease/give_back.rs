@@ -106,7 +106,7 @@ impl ShardLease {
 /// Gives back messages that have waited too long, as long as any wait.
 pub(super) async fn watch(timer: StoreTimer, store: Weak<ShardLease>) {
     loop {
-        timer.sleep(ReadAhead::PATIENCE).await;
+        timer.sleep(ReadAhead::HOLD).await;
         let Some(store) = store.upgrade() else { return };
         let on_its_way = Arc::new(store.read_ahead.begin_giving_back().await);
         let (stale, waits) = store.read_ahead.take_stale(store.db.clock.elapsed());

@@ -16,7 +16,7 @@ pub(crate) struct InFlight {
     pub(crate) is_revoked: bool,
     /// One behind it in its run was given back: nothing follows it until it has ended.
     pub(crate) is_last: bool,
-    /// An earlier attempt was cut off: nothing else of the shard is handed out beside it.
+    /// An earlier attempt was cut off: nothing else of the shard is handed out with it.
     pub(crate) alone: bool,
 }
 

@@ -84,19 +84,19 @@ impl OwnedShards {
         self.with(key, |shard| shard.locked = None);
     }
 
-    /// Waits for the turn in all of the shards, no longer than `patience`. Every call names its shards in one order.
+    /// Waits for the turn in all of the shards, no longer than `timeout`. Every call names its shards in one order.
     pub(crate) async fn turn(
         &self,
         timer: &StoreTimer,
         keys: &[ShardKey],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Turn, Busy> {
         let waited = timer.stopwatch();
         let mut guards = Vec::with_capacity(keys.len());
         for key in keys {
-            let left = patience.saturating_sub(waited.elapsed());
+            let left = timeout.saturating_sub(waited.elapsed());
             let turn = timer.timeout(left, self.turn_in(key).lock_owned()).await;
-            guards.push(turn.ok_or_else(|| Busy { place: key.to_string(), patience })?);
+            guards.push(turn.ok_or_else(|| Busy { place: key.to_string(), timeout })?);
         }
         Ok(Turn::of(guards))
     }

@@ -7,7 +7,7 @@ use crate::strategy::shard_lease::shard_state::ShardState;
 
 /// The one suspect that this outbox has in flight, in any shard and queue.
 ///
-/// A process that ends loses all that it has in flight, in all of its shards. A suspect beside the one that ends processes
+/// A process that ends loses all that it has in flight, in all of its shards. A suspect next to the one that ends processes
 /// would lose an attempt each time, until it is buried for nothing.
 #[derive(Default)]
 pub(crate) struct SuspectSlot(Mutex<Option<Suspect>>);

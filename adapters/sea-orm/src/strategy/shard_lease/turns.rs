@@ -11,30 +11,30 @@ impl ShardLease {
     /// How long a call waits for a shard that it can do without for now, or that keeps it from others.
     pub(crate) const SOON: Duration = Duration::from_secs(1);
 
-    /// Waits for the turn in all of the shards, no longer than `patience`, and then for a connection. A connection that `on`
+    /// Waits for the turn in all of the shards, no longer than `timeout`, and then for a connection. A connection that `on`
     /// has already goes back before the call waits for anything. Every call names its shards in one order.
     pub(crate) async fn turn(
         &self,
         operation: &'static str,
         keys: &[ShardKey],
         on: &Held<'_>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Turn, StoreError> {
-        let turn = self.wait_for_turn(keys, on, patience).await;
+        let turn = self.wait_for_turn(keys, on, timeout).await;
         let turn = turn.map_err(|busy| StoreError::new(StoreErrorKind::Transient, operation, busy))?;
         in_time(operation, on.connect(), classify).await?;
         Ok(turn)
     }
 
-    /// The turn of a call that can skip the shard; none if other calls are at work there for longer than `patience`.
+    /// The turn of a call that can skip the shard; none if other calls are at work there for longer than `timeout`.
     pub(crate) async fn turn_soon(
         &self,
         operation: &'static str,
         key: &ShardKey,
         on: &Held<'_>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Turn>, StoreError> {
-        match self.wait_for_turn(std::slice::from_ref(key), on, patience).await {
+        match self.wait_for_turn(std::slice::from_ref(key), on, timeout).await {
             Err(busy) => {
                 tracing::debug!(%busy, "shard skipped");
                 Ok(None)
@@ -46,17 +46,12 @@ impl ShardLease {
         }
     }
 
-    async fn wait_for_turn(
-        &self,
-        keys: &[ShardKey],
-        on: &Held<'_>,
-        patience: Duration,
-    ) -> Result<Turn, Busy> {
+    async fn wait_for_turn(&self, keys: &[ShardKey], on: &Held<'_>, timeout: Duration) -> Result<Turn, Busy> {
         match self.owned.turn_now(keys) {
             Some(turn) => Ok(turn),
             None => {
                 on.rest();
-                self.owned.turn(self.db.timer(), keys, patience).await
+                self.owned.turn(self.db.timer(), keys, timeout).await
             }
         }
     }
@@ -113,15 +108,15 @@ mod tests {
         );
         let lease = Arc::new(lease);
         let (at_work, waits) = (Held::new(&rooms.db), Held::new(&rooms.db));
-        let (key, patience) = (ShardKey { queue: queue.clone(), shard: busy }, Duration::from_millis(30));
-        let turn = lease.turn("settle", std::slice::from_ref(&key), &at_work, patience).await;
+        let (key, timeout) = (ShardKey { queue: queue.clone(), shard: busy }, Duration::from_millis(30));
+        let turn = lease.turn("settle", std::slice::from_ref(&key), &at_work, timeout).await;
         let turn = turn.ok().unwrap();
         let turned = async |by| {
             hand.asleep_until(hand.now() + by).await;
             hand.advance(by);
         };
-        let wait = lease.turn("settle", std::slice::from_ref(&key), &waits, patience);
-        let (waited, ()) = tokio::join!(wait, turned(patience));
+        let wait = lease.turn("settle", std::slice::from_ref(&key), &waits, timeout);
+        let (waited, ()) = tokio::join!(wait, turned(timeout));
         let error = waited.err().unwrap();
         assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
         let text = "other calls of this process were at work in shard 3 of queue orders for 30ms";

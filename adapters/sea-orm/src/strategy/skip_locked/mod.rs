@@ -16,7 +16,7 @@ use crate::{
 
 const CLAIM: &str = "claim";
 
-/// Locks due rows, stepping over those that somebody else is taking, then marks them: nobody waits for anybody.
+/// Locks due rows, stepping over those that another claim is taking, then marks them: no claim waits for another.
 pub(crate) struct SkipLockedRows;
 
 impl Marking for SkipLockedRows {
@@ -35,7 +35,7 @@ impl Marking for SkipLockedRows {
     }
 }
 
-/// Locks due rows, steps over locked ones, marks what it has, commits; also tells the end of the lease.
+/// Locks due rows, steps over locked ones, marks what it has, commits; also returns the end of the lease.
 async fn lock_and_mark(
     call: &Call<'_>,
     shard: Shard,

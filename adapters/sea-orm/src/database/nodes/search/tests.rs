@@ -24,7 +24,7 @@ fn missed() -> Answer {
     Answer::Failed("no answer".into())
 }
 
-/// A search after this answer of the first server; both answer by the time since its begin, and silence ends with patience.
+/// A search after this answer of the first server; both answer by the time since its begin, and silence ends with the timeout.
 fn search<'a>(
     nodes: &'a Nodes,
     said: Answer,
@@ -32,7 +32,7 @@ fn search<'a>(
 ) -> Search<'a> {
     let (since, answers) = (nodes.timer().stopwatch(), Arc::new(answers));
     let timer = nodes.timer().clone();
-    let ask: Ask = Arc::new(move |options: MySqlConnectOptions, patience| {
+    let ask: Ask = Arc::new(move |options: MySqlConnectOptions, timeout| {
         let (answers, since, timer) = (Arc::clone(&answers), since.clone(), timer.clone());
         Box::pin(async move {
             let answered = async {
@@ -43,7 +43,7 @@ fn search<'a>(
                     }
                 }
             };
-            timer.timeout(patience, answered).await.unwrap_or_else(missed)
+            timer.timeout(timeout, answered).await.unwrap_or_else(missed)
         })
     });
     Search { ask, ..Search::after(nodes.all(), &nodes.moves(), nodes.timer(), 0, said) }
@@ -58,7 +58,7 @@ async fn a_server_that_was_slow_for_a_moment_is_not_left_for_another_that_takes_
                 "first" => (at >= slow_for).then(|| writes("1")),
                 _ => Some(writes(id)),
             });
-            assert_eq!(search.found().await, 0, "slow for {slow_for:?}, beside a server with data {id}");
+            assert_eq!(search.found().await, 0, "slow for {slow_for:?}, with another server with data {id}");
         }
     }
 }
@@ -70,7 +70,7 @@ async fn a_server_that_stays_silent_is_left_after_its_second_question() {
     let searched = nodes.timer().stopwatch();
     assert_eq!(search.found().await, 1);
     let took = searched.elapsed();
-    assert!(took < PATIENCE * 3 / 2, "{took:?}");
+    assert!(took < TIMEOUT * 3 / 2, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,14 +105,14 @@ async fn while_no_server_takes_writes_each_is_asked_four_times_a_second_at_most(
 async fn a_server_that_answers_slowly_is_found_at_the_start_and_not_left_afterwards() {
     for takes in [1_200, 3_000, 8_000].map(Duration::from_millis) {
         let (nodes, timer) = (servers(), StoreTimer::default());
-        let slow: Ask = Arc::new(move |_, patience| {
+        let slow: Ask = Arc::new(move |_, timeout| {
             let timer = timer.clone();
             Box::pin(async move {
                 let answered = async {
                     timer.sleep(takes).await;
                     writes("1")
                 };
-                timer.timeout(patience, answered).await.unwrap_or_else(missed)
+                timer.timeout(timeout, answered).await.unwrap_or_else(missed)
             })
         });
         let at_start = Search::at_start(nodes.all(), &nodes.moves(), nodes.timer());

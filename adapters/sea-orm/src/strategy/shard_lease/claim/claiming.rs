@@ -24,7 +24,7 @@ pub(crate) struct Claiming<'a> {
     /// Whether shards that were claimed from together have more, or an error kept their messages back.
     pub(crate) has_left_some: bool,
     /// How long it may still wait for shards in which other calls are at work.
-    pub(crate) patience: Duration,
+    pub(crate) max_wait: Duration,
     /// When it began, on the monotonic clock. Its caller counts the lease from there.
     begun: Duration,
 }
@@ -40,13 +40,13 @@ impl<'a> Claiming<'a> {
             collected: Collected::default(),
             trouble: None,
             has_left_some: false,
-            patience: Self::most_patience(store),
+            max_wait: Self::max_wait(store),
             begun: store.db.clock.elapsed(),
         }
     }
 
     /// How long a claim waits at most for shards in which other calls are at work.
-    pub(super) fn most_patience(store: &ShardLease) -> Duration {
+    pub(super) fn max_wait(store: &ShardLease) -> Duration {
         ShardLease::SOON.min(store.db.limits.acquire_timeout)
     }
 

@@ -54,8 +54,8 @@ impl Claiming<'_> {
             self.collected.is_cut_short |= is_cut_short;
             return Ok(0);
         }
-        let patience = if reach > self.wanted() { ReadAhead::PATIENCE } else { Duration::ZERO };
-        if !self.write_picked(&visit.key, state, &due, &picked, patience).await? {
+        let hold = if reach > self.wanted() { ReadAhead::HOLD } else { Duration::ZERO };
+        if !self.write_picked(&visit.key, state, &due, &picked, hold).await? {
             return Ok(0);
         }
         state.flow.claimed(picked.taken.len(), picked.taken.len() < reach && !is_cut_short, begun);
@@ -67,7 +67,7 @@ impl Claiming<'_> {
         if picked.taken.len() == reach {
             self.store.read_ahead.full(&visit.key.queue, due.payloads.weight());
         }
-        let (lease, until, lost) = (self.request.lease, begun + patience, Arc::clone(&state.lost));
+        let (lease, until, lost) = (self.request.lease, begun + hold, Arc::clone(&state.lost));
         if self.store.read_ahead.keep(&visit.key.queue, Page { lease, read_at: begun, until, lost, waiting })
         {
             let timer = self.store.db.timer().clone();
@@ -105,11 +105,11 @@ impl Claiming<'_> {
         state: &mut ShardState,
         due: &Due,
         picked: &Picked,
-        patience: Duration,
+        hold: Duration,
     ) -> Result<bool, StoreError> {
         let next = next_fence(state, due);
         state.label = self.request.owner.label().to_owned();
-        let noted = self.note_in_flight(state, due, picked, patience);
+        let noted = self.note_in_flight(state, due, picked, hold);
         let place = |n: &usize| (due.candidates[*n].due, due.candidates[*n].id);
         let expired: Vec<_> = picked.expired.iter().map(place).collect();
         let written = self.store.write_state(&self.on, state, next, key, &expired).await;
@@ -124,15 +124,15 @@ impl Claiming<'_> {
         written
     }
 
-    /// Notes the picked as in flight; they are handed out at once, or as late as `patience` from now.
+    /// Notes the picked as in flight; they are handed out at once, or as late as `hold` from now.
     pub(super) fn note_in_flight(
         &self,
         state: &mut ShardState,
         due: &Due,
         picked: &Picked,
-        patience: Duration,
+        hold: Duration,
     ) -> Noted {
-        let deadline = due.now + micros(self.request.lease.duration() + patience);
+        let deadline = due.now + micros(self.request.lease.duration() + hold);
         state.note(picked.taken.iter().map(|n| {
             let Candidate { id, due: due_at, key, attempts, .. } = due.candidates[*n].clone();
             let alone = picked.is_suspect(&due.candidates, *n);

@@ -66,13 +66,13 @@ impl<'a> Keys<'a> {
             self.closed.insert(key);
             return of_key.iter().all(|flight| flight.place.1 == candidate.id).then_some(RunPlace::Alone);
         }
-        match Self::beside(of_key, candidate) {
-            Beside::Waits => {
+        match Self::position(of_key, candidate) {
+            Position::Waits => {
                 self.closed.insert(key);
                 None
             }
-            Beside::InHand => None,
-            Beside::Behind(before) => {
+            Position::InHand => None,
+            Position::Behind(before) => {
                 let before = self.newest.get(key).copied().or(before);
                 Some(before.map_or(RunPlace::Head, RunPlace::Behind))
             }
@@ -95,26 +95,26 @@ impl<'a> Keys<'a> {
         self.closed.extend(&candidate.key);
     }
 
-    fn beside(of_key: &[Flight], candidate: &Candidate) -> Beside {
+    fn position(of_key: &[Flight], candidate: &Candidate) -> Position {
         let place = (candidate.due, candidate.id);
         if of_key.iter().all(|flight| !flight.lasts) {
             // What has expired goes out again, from its beginning on.
             let all_behind = of_key.iter().all(|flight| flight.place >= place);
-            return if all_behind { Beside::Behind(None) } else { Beside::Waits };
+            return if all_behind { Position::Behind(None) } else { Position::Waits };
         }
         let last = of_key.iter().map(|flight| flight.place).max();
         match of_key.iter().all(|flight| flight.lasts && flight.is_ours) {
-            true if of_key.iter().any(|flight| flight.place.1 == candidate.id) => Beside::InHand,
+            true if of_key.iter().any(|flight| flight.place.1 == candidate.id) => Position::InHand,
             true if last < Some(place) && of_key.iter().all(|flight| !flight.is_last) => {
-                Beside::Behind(last.map(|(_, id)| id))
+                Position::Behind(last.map(|(_, id)| id))
             }
-            _ => Beside::Waits,
+            _ => Position::Waits,
         }
     }
 }
 
 /// How a message stands to those of its key that are in flight.
-enum Beside {
+enum Position {
     /// It waits for them.
     Waits,
     /// It is one of them.

@@ -22,7 +22,7 @@ use claimstream_domain::{ClaimRequest, Claimed, Disposition, QueueName, Settleme
 use claimstream_ports::StoreError;
 
 use crate::{
-    messages::{twins::unite, unreadable::told},
+    messages::{twins::unite, unreadable::log_dead},
     strategy::shard_lease::{claim::claiming::Claiming, leases::ShardLease, settle::settle},
 };
 
@@ -67,6 +67,6 @@ async fn bury_unreadable(store: &Arc<ShardLease>, unreadable: &[Settlement]) {
         tracing::error!(count, buried = buried.is_ok(), "unreadable messages");
     }
     if buried.is_ok() {
-        told(unreadable);
+        log_dead(unreadable);
     }
 }

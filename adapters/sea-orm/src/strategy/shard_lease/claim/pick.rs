@@ -76,7 +76,7 @@ pub(crate) fn pick(candidates: &[Candidate], in_flight: &ById<InFlight>, rules: 
             continue;
         }
         if suspect {
-            // It ends the choice: a message behind it would be in flight beside it.
+            // It ends the choice: a message behind it would be in flight with it.
             if picked.taken.is_empty() && !any_unexpired {
                 picked.taken.push(n);
                 picked.places.push(place);

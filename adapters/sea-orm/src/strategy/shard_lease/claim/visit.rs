@@ -83,18 +83,18 @@ impl Claiming<'_> {
         Ok(())
     }
 
-    /// Waits for the turn in a shard. A claim that reads on there would lose what it has read, so each turn may be waited for anew,
+    /// Waits for the turn in a shard. A claim that reads on there would lose what it has read, so each turn may be waited for again,
     /// unless it has messages already, whose leases are running.
     async fn next_turn(&mut self, visit: &Visit) -> Result<Option<Turn>, StoreError> {
-        let patience = match (self.collected.taken.is_empty(), visit.unfinished.is_some()) {
-            (true, true) => Self::most_patience(self.store),
-            (true, false) => self.patience,
-            (false, true) => self.patience.min(self.time_left()),
+        let max_wait = match (self.collected.taken.is_empty(), visit.unfinished.is_some()) {
+            (true, true) => Self::max_wait(self.store),
+            (true, false) => self.max_wait,
+            (false, true) => self.max_wait.min(self.time_left()),
             (false, false) => Duration::ZERO,
         };
         let waited = self.store.db.timer().stopwatch();
-        let turn = self.store.turn_soon(CLAIM, &visit.key, &self.on, patience).await?;
-        self.patience = self.patience.saturating_sub(waited.elapsed());
+        let turn = self.store.turn_soon(CLAIM, &visit.key, &self.on, max_wait).await?;
+        self.max_wait = self.max_wait.saturating_sub(waited.elapsed());
         Ok(turn)
     }
 

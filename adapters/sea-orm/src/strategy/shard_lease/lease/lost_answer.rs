@@ -2,13 +2,13 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::Value;
 
 use crate::{
-    database::{Database, args::Args, beside::rows_beside_the_pool, typed_row::row},
+    database::{Database, args::Args, separate_connection::rows_on_separate_connection, typed_row::row},
     strategy::shard_lease::{lease::args::LEASE, leases::ShardLease},
 };
 
 impl ShardLease {
     /// Whether the newest write of a lease row is the one with these arguments, after its answer was lost. The state is locked
-    /// meanwhile, so it is asked beside the pool.
+    /// meanwhile, so it is asked on a separate connection.
     pub(crate) async fn has_token(&self, args: &Args, lost: StoreError) -> Result<bool, StoreError> {
         has_token(&self.db, args, lost).await
     }
@@ -19,7 +19,7 @@ pub(super) async fn has_token(db: &Database, args: &Args, lost: StoreError) -> R
     db.note_trouble(&lost);
     let question = || db.sql.shard_lease.token.bind(args);
     // An error of the question says nothing about the commit, whatever its kind.
-    let answer = db.asking_back(|| rows_beside_the_pool(db, LEASE, question())).await;
+    let answer = db.asking_back(|| rows_on_separate_connection(db, LEASE, question())).await;
     let found = answer.map_err(|_| in_doubt(&lost))?;
     let Some(row) = found.first() else { return Err(in_doubt(&lost)) };
     let Newest { fence, token } = Newest::read(row)?;

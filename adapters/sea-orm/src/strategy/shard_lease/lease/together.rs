@@ -6,9 +6,9 @@ use sea_orm::Value;
 use crate::{
     database::{
         args::Args,
-        beside::rows_beside_the_pool,
         classify::{is_locked_by_another, may_have_committed},
         held::Held,
+        separate_connection::rows_on_separate_connection,
         typed_row::row,
         unit::{Row, rows, run},
     },
@@ -62,12 +62,13 @@ impl ShardLease {
         let question = || self.db.sql.shard_lease.tokens.bind(&self.tokens_args(leases));
         match self.written_whole(on, write).await? {
             Written::Yes => Ok(vec![Outcome::Written; leases.len()]),
-            Written::No => told(leases, &rows(on, LEASE, question()).await?, Outcome::NotOurs),
+            Written::No => outcomes_of(leases, &rows(on, LEASE, question()).await?, Outcome::NotOurs),
             Written::Unknown(lost) => {
                 self.db.note_trouble(&lost);
-                // The states are locked meanwhile, so it is asked beside the pool.
-                let answer = self.db.asking_back(|| rows_beside_the_pool(&self.db, LEASE, question())).await;
-                let outcomes = told(leases, &answer.unwrap_or_default(), Outcome::InDoubt)?;
+                // The states are locked meanwhile, so it is asked on a separate connection.
+                let answer =
+                    self.db.asking_back(|| rows_on_separate_connection(&self.db, LEASE, question())).await;
+                let outcomes = outcomes_of(leases, &answer.unwrap_or_default(), Outcome::InDoubt)?;
                 match outcomes.contains(&Outcome::Written) {
                     true => Ok(outcomes),
                     false => Err(in_doubt(&lost)),
@@ -115,7 +116,7 @@ impl ShardLease {
 }
 
 /// What the rows show of each lease; those that do not show the write are `otherwise`.
-fn told(leases: &[Args], found: &[Row], otherwise: Outcome) -> Result<Vec<Outcome>, StoreError> {
+fn outcomes_of(leases: &[Args], found: &[Row], otherwise: Outcome) -> Result<Vec<Outcome>, StoreError> {
     let found = found.iter().map(|row| {
         let Standing { shard, fence, token } = Standing::read(row)?;
         Ok((shard, (fence, token)))

@@ -83,7 +83,7 @@ impl ShardLease {
     }
 
     /// Writes a lease row by a statement, and answers how many rows that were: none if the lease is not ours. It fails at once
-    /// where the last call that waited for the row did so in vain, and no call has found it free since.
+    /// where the last call that waited for the row did so without success, and no call has found it free since.
     pub(crate) async fn write_lease(
         &self,
         on: &Held<'_>,

@@ -17,7 +17,7 @@ use self::pages::Pages;
 /// Messages that were read and noted in a lease row beyond those that a claim asked for, for the claims after it.
 ///
 /// They are in flight, because their lease row says so, but no consumer has them. So one read and one write of the lease row
-/// serve several claims. A relay that claims again and again gets more ahead; once some have waited in vain nothing is read
+/// serve several claims. A relay that claims again and again gets more ahead; once some have waited without a claim nothing is read
 /// ahead for a while.
 #[derive(Default)]
 pub(crate) struct ReadAhead {
@@ -34,7 +34,7 @@ struct State {
 
 impl ReadAhead {
     /// How long messages may wait; their lease is longer by that.
-    pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+    pub(crate) const HOLD: Duration = Duration::from_millis(200);
 
     /// How much one read may bring for later claims.
     pub(crate) fn budget() -> ByteBudget {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_claims_again_gets_more_ahead_and_none_after_some_waited_in_vain() {
+    fn a_relay_that_claims_again_gets_more_ahead_and_none_after_some_waited_without_a_claim() {
         let ahead = ReadAhead::default();
         let reach = |wanted| ahead.reach(&queue(), wanted, lease(2));
         assert_eq!(reach(100), 100);

@@ -114,10 +114,10 @@ impl Pages {
         self.remove(|_| true)
     }
 
-    /// Removes pages that were read in vain; after one the next reads bring nothing ahead for a while.
-    fn remove(&mut self, in_vain: impl Fn(&Page) -> bool) -> Vec<Vec<Receipt>> {
+    /// Removes pages that were read without use; after one the next reads bring nothing ahead for a while.
+    fn remove(&mut self, is_unused: impl Fn(&Page) -> bool) -> Vec<Vec<Receipt>> {
         let (removed, kept): (VecDeque<Page>, VecDeque<Page>) =
-            std::mem::take(&mut self.pages).into_iter().partition(in_vain);
+            std::mem::take(&mut self.pages).into_iter().partition(is_unused);
         self.pages = kept;
         if !removed.is_empty() {
             (self.share, self.pause) = (1, Self::PAUSE);

@@ -68,18 +68,18 @@ impl ShardLease {
     async fn settle_shard(
         self: &Arc<Self>,
         settlements: &[Settlement],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<Settled>, StoreError> {
         let accepted = || Ok(vec![Settled::Accepted; settlements.len()]);
         if self.settle_shared(settlements).await? {
             return accepted();
         }
-        match self.restarting_briefly(|| self.settle_together(settlements, patience)).await {
+        match self.restarting_briefly(|| self.settle_together(settlements, timeout)).await {
             Ok(true) => return accepted(),
             Err(error) if settlements.len() == 1 || !concerns_one(&error) => return Err(error),
             Ok(false) | Err(_) => {}
         }
-        self.settle_one_by_one(settlements, patience).await
+        self.settle_one_by_one(settlements, timeout).await
     }
 
     /// Ends each alone. One that is refused does not keep the others from ending, but two that are locked do: each of them is
@@ -87,13 +87,13 @@ impl ShardLease {
     async fn settle_one_by_one(
         &self,
         settlements: &[Settlement],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<Settled>, StoreError> {
         let (mut settled, mut trouble) = (vec![Settled::Unknown; settlements.len()], None);
         let mut locked = 0;
         for (settlement, answer) in settlements.iter().zip(&mut settled) {
             let one = std::slice::from_ref(settlement);
-            match self.restarting_briefly(|| self.settle_together(one, patience)).await {
+            match self.restarting_briefly(|| self.settle_together(one, timeout)).await {
                 Ok(true) => *answer = Settled::Accepted,
                 Ok(false) => {
                     self.owned.forget(&settlement.receipt).await;

@@ -24,9 +24,9 @@ pub(crate) async fn renew(
 ) -> Result<Vec<Renewed>, StoreError> {
     let parts = by_shard(receipts, |receipt| receipt);
     // A caller waits no longer than it takes to ask again in time.
-    let patience = (lease.renew_after() / 2).min(store.db.limits.acquire_timeout);
+    let timeout = (lease.renew_after() / 2).min(store.db.limits.acquire_timeout);
     let renew = move |store: Arc<ShardLease>, part: Vec<Receipt>| async move {
-        store.restarting_briefly(|| store.renew_shard(&part, lease, patience)).await
+        store.restarting_briefly(|| store.renew_shard(&part, lease, timeout)).await
     };
     // The answer of one shard is of use only if it comes before the next renewal is due.
     let within = lease.renew_after() * 3 / 4;
@@ -39,11 +39,11 @@ impl ShardLease {
         &self,
         receipts: &[Receipt],
         lease: Lease,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<Renewed>, StoreError> {
         let Some(key) = receipts.first().map(ShardKey::of) else { return Ok(Vec::new()) };
         let on = Held::new(&self.db);
-        let _turn = self.turn(RENEW, std::slice::from_ref(&key), &on, patience).await?;
+        let _turn = self.turn(RENEW, std::slice::from_ref(&key), &on, timeout).await?;
         let mut state = self.owned.state(&key).await;
         let ours: Vec<bool> = receipts.iter().map(|receipt| state.is_current(receipt)).collect();
         let current = receipts.iter().zip(&ours).filter(|(_, is_ours)| **is_ours);

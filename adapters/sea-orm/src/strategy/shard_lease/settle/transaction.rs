@@ -22,16 +22,16 @@ use crate::{
 };
 
 impl ShardLease {
-    /// Ends all of the claims in one transaction, or none if one is not ours any more; waits no longer than `patience` for
+    /// Ends all of the claims in one transaction, or none if one is not ours any more; waits no longer than `timeout` for
     /// other calls of this process.
     pub(crate) async fn settle_together(
         &self,
         settlements: &[Settlement],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<bool, StoreError> {
         let keys = ShardKey::all_of(settlements.iter().map(|settlement| &settlement.receipt));
         let on = Held::for_transactions(&self.db);
-        let turn = self.turn(SETTLE, &keys, &on, patience).await?;
+        let turn = self.turn(SETTLE, &keys, &on, timeout).await?;
         let settled = self.settle_in_turn(&on, keys, settlements).await;
         // First the connection: the call whose turn is next then finds it at hand.
         on.rest();

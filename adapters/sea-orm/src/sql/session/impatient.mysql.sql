@@ -1,2 +1,0 @@
--- Where shards are leased: a lease that somebody keeps locked is not worth a longer wait, and a second is the shortest there is.
-SET SESSION innodb_lock_wait_timeout = 1
