@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `play` | relays of each strategy work while nodes are killed, paused, cut off and restarted, or connections break |
 //! | `brokers` | relays publish to a broker and a consumer reads from it, while brokers, relays and the consumer are killed |
-//! | `report` | writes [the crash matrix](../../docs/crash-matrix.md) from what was played |
+//! | `report` | writes [the crash matrix](../../docs/inside/crash-matrix.md) from what was played |
 //!
 //! A run fails if a message was lost, was accepted twice, or had its effect twice through the inbox. What an asynchronous
 //! replica had not received when its source died is counted apart.
@@ -63,7 +63,7 @@ enum Command {
         #[arg(long, num_args = 1.., default_value = "benchmarks/kills.jsonl")]
         kills: Vec<PathBuf>,
         /// Where it is written.
-        #[arg(long, default_value = "docs/crash-matrix.md")]
+        #[arg(long, default_value = "docs/inside/crash-matrix.md")]
         page: PathBuf,
     },
 }

@@ -119,7 +119,7 @@ mod tests {
         assert!(of_brokers.iter().all(|line| line.wrongs() == 0), "a run with a broker went wrong");
         let killed = kills::read(&file("benchmarks/kills.jsonl")).expect("lines");
         let page = write(&lines, &of_brokers) + &kills::section(&killed);
-        assert_eq!(file("docs/crash-matrix.md"), page, "write it anew: faults report");
+        assert_eq!(file("docs/inside/crash-matrix.md"), page, "write it anew: faults report");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
 };
 
 pub(super) const PAGE: Page = Page {
-    path: "docs/guards.md",
+    path: "docs/inside/guards.md",
     head: "\
 # Guards, and what fails without them
 

@@ -5,7 +5,7 @@ use super::{
 };
 
 pub(super) const PAGE: Page = Page {
-    path: "docs/promises.md",
+    path: "docs/inside/promises.md",
     head: "\
 # Promises and the tests that hold them
 
