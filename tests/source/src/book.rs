@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn complains_of_a_link_that_the_book_does_not_have() {
-        let link = |target: &str| Link { page: "docs/inside/design/a.md".to_owned(), target: target.to_owned() };
+        let link =
+            |target: &str| Link { page: "docs/inside/design/a.md".to_owned(), target: target.to_owned() };
         let listed = ["docs/b.md".to_owned(), "docs/inside/design/a.md".to_owned()];
         assert_eq!(leaves(&link("../b.md#one"), &listed), None);
         assert_eq!(leaves(&link("#two"), &listed), None);

@@ -46,10 +46,12 @@ mod tests {
 
     #[test]
     fn finds_what_is_not_listed_and_numbers_that_come_twice() {
-        let page = File::new("docs/inside/design/a.md", "# A\n\n## D1. One\n\ntext\n\n## D2. Two\n\n## Done\n");
+        let page =
+            File::new("docs/inside/design/a.md", "# A\n\n## D1. One\n\ntext\n\n## D2. Two\n\n## Done\n");
         let decisions = decisions_of(&page);
         assert_eq!(decisions.len(), 2);
-        let index = "* D1 [One](docs/inside/design/a.md#d1-one)\n* D2 [Two](docs/inside/design/a.md#d2-two)\n";
+        let index =
+            "* D1 [One](docs/inside/design/a.md#d1-one)\n* D2 [Two](docs/inside/design/a.md#d2-two)\n";
         assert!(complaints(index, &decisions).is_empty());
         let renamed = index.replace("[Two]", "[Zwei]");
         assert_eq!(complaints(&renamed, &decisions), ["DESIGN.md: it does not list D2, Two"]);

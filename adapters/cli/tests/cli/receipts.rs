@@ -102,7 +102,7 @@ async fn a_receipt_before_our_note_of_the_delivery_and_a_bounce_after_it() {
         let mut to_bea = mail();
         to_bea["recipients"][0]["email"] = json!("bea@example.com");
         let next = served.client.send("3", &to_bea);
-        eventually("nor there", || served.client.get(&path(&next)).body["skipped"] == 1);
+        eventually("nothing is sent to bea", || served.client.get(&path(&next)).body["skipped"] == 1);
         let log = operator.lines(LOG).join("\n");
         assert!(!log.contains("hunter2") && !log.contains("Ann@example.com"), "{log}");
     })
