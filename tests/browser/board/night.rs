@@ -111,7 +111,7 @@ async fn a_provider_refuses_and_its_dead_letters_are_revived(visit: Visit) -> Ou
     shop.show(session, "/dead").await?;
     session.follow("notification-messages").await?;
     let main = session.main().await?;
-    assert!(main.contains("400"), "the error is named: {main}");
+    assert!(main.contains("410"), "the error is named: {main}");
     picture(&visit, "3 refusing provider, errors").await?;
     shop.provider.set(Mood::Takes);
     session.press("Revive all of this queue …").await?;

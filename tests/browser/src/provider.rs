@@ -87,7 +87,7 @@ async fn answer(State(desk): State<Arc<Desk>>) -> StatusCode {
             desk.delivered.fetch_add(1, SeqCst);
             StatusCode::OK
         }
-        Mood::Refuses => StatusCode::BAD_REQUEST,
+        Mood::Refuses => StatusCode::GONE,
         Mood::Hangs => std::future::pending().await,
     }
 }

@@ -41,7 +41,7 @@ impl Shop {
     pub(super) fn closed() -> Self {
         let operator = Operator::with_database();
         let sms = Server::telling(|request| match request.contains(GONE) {
-            true => Some((400, "{}".into())),
+            true => Some((410, "{}".into())),
             false => Some((503, "{}".into())),
         });
         let (push, probes) = (Server::silent(), free_address());
