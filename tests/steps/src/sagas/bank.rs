@@ -31,8 +31,6 @@ pub(super) const DATABASES: usize = 5;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
-/// Until a claim or a settlement is tried again.
-
 /// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
 ///
 /// An account is a step of the ledger that holds its balance, so that it is on every store what it is on another.
