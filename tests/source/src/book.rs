@@ -55,9 +55,9 @@ mod tests {
         let link =
             |target: &str| Link { page: "docs/inside/design/a.md".to_owned(), target: target.to_owned() };
         let listed = ["docs/b.md".to_owned(), "docs/inside/design/a.md".to_owned()];
-        assert_eq!(leaves(&link("../b.md#one"), &listed), None);
+        assert_eq!(leaves(&link("../../b.md#one"), &listed), None);
         assert_eq!(leaves(&link("#two"), &listed), None);
-        let out = leaves(&link("../../README.md#three"), &listed).unwrap();
+        let out = leaves(&link("../../../README.md#three"), &listed).unwrap();
         assert!(out.contains("name `README.md` without a link"), "{out}");
         assert!(leaves(&link("../unlisted.md"), &listed).is_some());
     }
