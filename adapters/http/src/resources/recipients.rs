@@ -126,6 +126,7 @@ struct EntryShown {
 #[schema(as = Erasure)]
 struct ErasureBody {
     /// Addresses of a user of another directory, such as `email:ann@example.com`; of those that are suppressed a hash stays.
+    #[serde(default)]
     #[schema(max_items = 500)]
     addresses: Vec<String>,
 }

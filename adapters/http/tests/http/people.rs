@@ -113,6 +113,7 @@ async fn addresses_that_only_the_caller_knows_are_forgotten() {
     }
     assert_eq!(erase(json!(vec!["chat:C1"; 501])).await.pointer(), "#/addresses");
     assert_eq!(town.erased.lock().unwrap().len(), 1);
+    assert_eq!(change(&api, "DELETE", "/v1/recipients/v", &json!({})).await.status, StatusCode::OK);
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,9 +44,11 @@ impl Erasing {
     pub(crate) async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
         let mut erased = Erased::default();
         self.erasures.note(recipient).await?;
-        self.forgetting.forget(recipient, addresses).await?;
+        let addresses = self.forgetting.forget(recipient, addresses).await?;
         let unreadable = self.requests(recipient, &mut erased).await?;
         self.records(recipient, &mut erased).await?;
+        // Until its record was erased, a bounce of a message spelled its address.
+        self.forgetting.forget_again(&addresses).await?;
         self.inbox(recipient).await?;
         match unreadable {
             0 => Ok(erased),

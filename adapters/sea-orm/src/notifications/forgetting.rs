@@ -25,10 +25,14 @@ pub(crate) struct Forgetting {
 }
 
 impl Forgetting {
-    /// Forgets a recipient, whose addresses are these, and those that its entry or its key has.
+    /// Forgets a recipient, whose addresses are these, and those that its entry or its key has; answers all of them.
     ///
     /// All of it is one transaction: only the entry knows the addresses, so a call that was cut off has to find it again.
-    pub(crate) async fn forget(&self, recipient: &str, addresses: &[Address]) -> Result<(), StoreError> {
+    pub(crate) async fn forget(
+        &self,
+        recipient: &str,
+        addresses: &[Address],
+    ) -> Result<Vec<Address>, StoreError> {
         let (db, sql) = (&self.db, &self.db.sql);
         let user = Recipient::user_of_key(recipient);
         let entry = match user {
@@ -38,12 +42,24 @@ impl Forgetting {
         let addresses = [&spellings_of(recipient, entry.as_ref())[..], addresses].concat();
         db.restarting_beside(ERASE, || async {
             let transaction = db.begin_beside(ERASE).await?;
+            self.forget_addresses(&transaction, &addresses).await?;
             let args = db.args().with("hash", hash(&recipient_key(recipient)));
             run(&transaction, ERASE, sql.preferences.forget.bind(&args)).await?;
-            self.forget_addresses(&transaction, &addresses).await?;
             if let Some(id) = user {
                 self.people.leave(&transaction, id).await?;
             }
+            db.commit(ERASE, transaction).await
+        })
+        .await?;
+        Ok(addresses)
+    }
+
+    /// Forgets whose addresses are that were spelled since.
+    pub(crate) async fn forget_again(&self, addresses: &[Address]) -> Result<(), StoreError> {
+        let db = &self.db;
+        db.restarting_beside(ERASE, || async {
+            let transaction = db.begin_beside(ERASE).await?;
+            self.forget_addresses(&transaction, addresses).await?;
             db.commit(ERASE, transaction).await
         })
         .await
