@@ -40,6 +40,7 @@ impl Channels {
     }
 
     /// The channel that lists a named provider, if no other one does.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn only_channel_of(&self, name: &ProviderName) -> Option<Channel> {
         let lists =
             |channel: &Channel| self.of(*channel).providers.is_some_and(|list| list.names().contains(name));
