@@ -1,6 +1,6 @@
 //! A message that is handled three times has its effect once, because an inbox remembers it in the effect's transaction.
 //!
-//! `cargo run -p claimstream-examples --example inbox`
+//! `cargo run -p claimstream-examples --features steps --example inbox`
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;

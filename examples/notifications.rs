@@ -1,6 +1,6 @@
 //! Three relays share one outbox and deliver the messages of 240 requests; what arrived is compared with what should have.
 //!
-//! `cargo run -p claimstream-examples --example notifications`
+//! `cargo run -p claimstream-examples --features notifications --example notifications`
 #![forbid(unsafe_code)]
 
 use std::{

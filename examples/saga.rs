@@ -1,6 +1,6 @@
 //! A transfer between two databases: both steps are taken, or the first one is undone.
 //!
-//! `cargo run -p claimstream-examples --example saga`
+//! `cargo run -p claimstream-examples --features steps --example saga`
 #![forbid(unsafe_code)]
 
 use std::{path::Path, sync::Arc};

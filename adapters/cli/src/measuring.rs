@@ -8,7 +8,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
 use crate::{
-    config::Config,
+    config::{Config, Database},
     exporting::Exporting,
     failure::Failure,
     probing::{Counting, Probing},
@@ -54,11 +54,11 @@ impl Measuring {
     /// Opens the outbox, measured by `telemetry`.
     pub(crate) async fn open(
         telemetry: Option<&Arc<dyn Telemetry>>,
-        config: &Config,
+        database: &Database,
     ) -> Result<SeaOrmOutbox, Failure> {
         Ok(match telemetry {
-            Some(telemetry) => config.database.open_measured(Arc::clone(telemetry)).await?,
-            None => config.database.open().await?,
+            Some(telemetry) => database.open_measured(Arc::clone(telemetry)).await?,
+            None => database.open().await?,
         })
     }
 

@@ -104,9 +104,10 @@ impl OneRelay {
     /// Opens the database, as often as it takes; `None` if the relay has to stop before.
     async fn open(&mut self) -> Result<Option<SeaOrmOutbox>, Failure> {
         let mut stop = self.stop.clone();
+        let database = self.purpose.database(&self.config);
         for attempt in 0_u32.. {
             let opened = tokio::select! {
-                opened = self.config.database.open_one_of_several(self.telemetry.clone()) => opened,
+                opened = database.open_one_of_several(self.telemetry.clone()) => opened,
                 () = told(&mut stop) => return Ok(None),
             };
             let error = match opened {

@@ -2,7 +2,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use claimstream::LockGuarded;
 use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry};
-use claimstream_sea_orm::{BenchPlace, OpenOptions, SchemaPlan, SeaOrmOutbox};
+use claimstream_sea_orm::{BenchPlace, Capability, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::{
     config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace, Secret},
@@ -59,8 +59,17 @@ impl Database {
     }
 
     /// Opens an outbox that has its tables already; a server that is silent is named within two seconds.
+    ///
+    /// Tables of other [capabilities](Capability) than the outbox and what its strategy needs may be missing.
     pub async fn open_existing(&self) -> Result<SeaOrmOutbox, OpenError> {
-        self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(false) }).await
+        self.open_existing_for(&[]).await
+    }
+
+    /// The same for a command that needs the tables of these capabilities, too.
+    pub(crate) async fn open_existing_for(&self, needed: &[Capability]) -> Result<SeaOrmOutbox, OpenError> {
+        let capabilities = needed.iter().copied().collect();
+        let options = OpenOptions { capabilities, answer_within: self.answer_within(), ..self.options(false) };
+        self.open_by(options).await
     }
 
     /// Opens the outbox and makes the tables if they are missing, whatever the configuration says; a server that is silent is named
@@ -119,6 +128,7 @@ impl Database {
         OpenOptions {
             strategy: self.choice(),
             order: self.order,
+            capabilities: self.all_capabilities(),
             create_schema,
             shards: self.shards,
             retention: self.retention,

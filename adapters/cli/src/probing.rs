@@ -57,7 +57,7 @@ impl Probing {
     /// What the probes ask about: the database, its pipelines with the names of their queues, and whether the process stops.
     fn readiness(&self, outbox: &SeaOrmOutbox, pipelines: Monitors, stopping: Stopping) -> ProcessReadiness {
         ProcessReadiness {
-            requests: Arc::new(outbox.clone()),
+            messages: Arc::new(outbox.clone()),
             pipelines,
             silence: self.silence,
             stopping,

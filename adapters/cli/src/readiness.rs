@@ -3,7 +3,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use claimstream::{PipelineMonitor, PipelineState};
 use claimstream_http::Readiness;
-use claimstream_ports::{Timer, notification::RequestRepository, within};
+use claimstream_domain::MessageId;
+use claimstream_ports::{ReadMessages, Timer, within};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -12,7 +13,7 @@ use crate::stopping::Stopping;
 
 /// Whether a process that delivers is ready: its database answers, its pipelines work, and it does not stop.
 pub(crate) struct ProcessReadiness {
-    pub(crate) requests: Arc<dyn RequestRepository>,
+    pub(crate) messages: Arc<dyn ReadMessages>,
     /// Each pipeline of the process, with the name of its queue.
     pub(crate) pipelines: Vec<(String, PipelineMonitor)>,
     /// For how long a pipeline may stay unpolled.
@@ -43,7 +44,7 @@ impl ProcessReadiness {
         if let Some((_, answers)) = looked.filter(|(at, _)| now - *at < Self::LOOK) {
             return answers;
         }
-        let answer = within(&self.timer, Self::PATIENCE, self.requests.read(&[Uuid::nil()])).await;
+        let answer = within(&self.timer, Self::PATIENCE, self.messages.kept(MessageId::new(Uuid::nil()))).await;
         let answers = matches!(answer, Some(Ok(_)));
         *looked = Some((self.timer.now(), answers));
         answers

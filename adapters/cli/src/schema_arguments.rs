@@ -2,7 +2,7 @@ use claimstream_domain::ShardCount;
 use claimstream_sea_orm::Dialect;
 use clap::{Subcommand, ValueEnum};
 
-use crate::operator_name::OperatorName;
+use crate::{config::CapabilityList, operator_name::OperatorName};
 
 /// What can be done with the tables.
 #[derive(Clone, Subcommand)]
@@ -12,6 +12,8 @@ pub(crate) enum SchemaCommand {
         /// For which kind of database; that of database.url unless given
         #[arg(long)]
         dialect: Option<DialectName>,
+        #[command(flatten)]
+        uses: Uses,
         /// Into how many shards queues are cut, 1 to 256 [key: database.shards]
         #[arg(long, value_name = "N", value_parser = shards)]
         shards: Option<ShardCount>,
@@ -21,6 +23,8 @@ pub(crate) enum SchemaCommand {
     /// Numbers of rows, and so the durations, are estimates by the server's statistics. The exit code is 0, whether or not there is
     /// something to do.
     Plan {
+        #[command(flatten)]
+        uses: Uses,
         /// Into how many shards queues are cut if the tables are new, 1 to 256 [key: database.shards]
         #[arg(long, value_name = "N", value_parser = shards)]
         shards: Option<ShardCount>,
@@ -31,8 +35,10 @@ pub(crate) enum SchemaCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make the tables that are missing; those that are there stay as they are
+    /// Make the tables of the outbox that are missing, and those of what else it is used for; those that are there stay as they are
     Apply {
+        #[command(flatten)]
+        uses: Uses,
         /// Into how many shards queues are cut, 1 to 256; `schema reshard` multiplies it later [key: database.shards]
         #[arg(long, value_name = "N", value_parser = shards)]
         shards: Option<ShardCount>,
@@ -53,6 +59,14 @@ pub(crate) enum SchemaCommand {
     ///
     /// For MySQL and MariaDB, and for programs that read with SELECT. Debezium itself reads no views.
     DebeziumView(ExtraWish),
+}
+
+/// What the database is used for besides the outbox.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Uses {
+    /// What else the database is used for, such as notifications or steps, with commas; what is configured is added [key: database.capabilities]
+    #[arg(long = "for", value_name = "NAMES", value_parser = CapabilityList::of_names)]
+    pub(crate) list: Option<CapabilityList>,
 }
 
 /// What is to be done about more shards.

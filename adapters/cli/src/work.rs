@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use claimstream::{PipelineMonitor, PipelineReport, RelayError};
 use claimstream_notifications::Priority;
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 
 use crate::{
     NotificationRelay, PublishRelay, RelayReport,
-    config::{Config, ConfigError, DatabaseName, TargetName},
+    config::{Config, ConfigError, Database, DatabaseName, TargetName},
     notification_relay::Surroundings,
     publish_relay::plan,
     relay_log::{log_ended, log_report},
@@ -39,6 +39,14 @@ impl Purpose {
     /// As the arguments of `relay` say.
     pub(crate) fn of(publish: Option<Vec<TargetName>>) -> Self {
         publish.map_or(Self::Notifications, |names| Self::Publishing(names.into()))
+    }
+
+    /// The database with what it is used for.
+    pub(crate) fn database(&self, config: &Config) -> Database {
+        match self {
+            Self::Notifications => config.database.used_for(Capability::Notifications),
+            Self::Publishing(_) => config.database.clone(),
+        }
     }
 
     /// The queues that it reads, or why it can read none.

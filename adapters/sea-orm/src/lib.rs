@@ -12,8 +12,8 @@
 // Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
-    not(all(feature = "mysql", feature = "sqlite")),
-    allow(unused, reason = "without a driver, what only that one needs is left over")
+    not(all(feature = "mysql", feature = "sqlite", feature = "steps", feature = "notifications")),
+    allow(unused, reason = "without a driver or a capability, what only that one needs is left over")
 )]
 
 mod bench;
@@ -24,13 +24,16 @@ mod dead_letters;
 mod doctor;
 mod enqueue;
 mod failover;
+#[cfg(feature = "steps")]
 mod locks;
 mod messages;
+#[cfg(feature = "notifications")]
 mod notifications;
 mod outbox;
 mod queues;
 mod resharding;
 mod settle;
+#[cfg(feature = "steps")]
 mod steps;
 mod strategy;
 mod sweep;
@@ -46,11 +49,12 @@ pub use database::sqlx_connection::SqlxMySql;
 pub use database::sqlx_connection::SqlxSqlite;
 pub use database::statements::statements;
 pub use database::{
-    classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
+    capability::Capability, classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
     store_timer::StoreTimer,
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;
+#[cfg(feature = "notifications")]
 pub use notifications::failover_remains::{FailoverRemains, FailoverRepair};
 #[cfg(feature = "mysql")]
 pub use outbox::login::Login;
@@ -59,7 +63,7 @@ pub use outbox::{
     options::OpenOptions,
     schema::schema,
     schema_extra::SchemaExtra,
-    schema_plan::SchemaPlan,
+    schema_plan::{CapabilityPlan, SchemaPlan},
     schema_step::{SchemaStep, SchemaWay},
     transactions::TransactionWork,
 };

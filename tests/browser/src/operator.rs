@@ -25,7 +25,7 @@ impl Operator {
         fs::create_dir_all(&folder)?;
         let operator = Self { folder, program: program()? };
         operator.write("claimstream.toml", configuration)?;
-        operator.run(&["schema", "apply"]).await?;
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).await?;
         Ok(operator)
     }
 

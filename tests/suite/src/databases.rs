@@ -11,7 +11,7 @@ use std::{
 };
 
 use claimstream_domain::ShardCount;
-use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox, schema};
+use claimstream_sea_orm::{Capability, Dialect, OpenOptions, SeaOrmOutbox, schema};
 use claimstream_testbed::ScratchDatabase;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
 
@@ -108,7 +108,9 @@ pub(crate) fn file_url(file: &Path) -> String {
 }
 
 async fn open(url: &str, shards: ShardCount) -> Result<SeaOrmOutbox, DbErr> {
-    SeaOrmOutbox::open(url, OpenOptions { shards, ..OpenOptions::default() })
+    // Whatever the strategy of a backend is, it finds the same tables.
+    let capabilities = Capability::ALL.iter().copied().collect();
+    SeaOrmOutbox::open(url, OpenOptions { capabilities, shards, ..OpenOptions::default() })
         .await
         .map_err(|e| DbErr::Custom(e.to_string()))
 }
@@ -160,12 +162,13 @@ async fn restore(url: &str, untouched: &str, shards: ShardCount) -> Result<Resto
         for row in all(&db, tables).await? {
             sent += &format!("DELETE FROM {};", row.try_get_by_index::<String>(0)?);
         }
-        let versions: Vec<_> = schema(Dialect::MySql)
-            .iter()
-            .map(|(version, _)| format!("({version}, UTC_TIMESTAMP(6))"))
-            .collect();
+        let versions = Capability::ALL.iter().flat_map(|capability| {
+            let versions = schema(Dialect::MySql, *capability).iter();
+            versions.map(move |(version, _)| format!("('{capability}', {version}, UTC_TIMESTAMP(6))"))
+        });
+        let versions: Vec<_> = versions.collect();
         sent += &format!(
-            "INSERT INTO claimstream_schema (version, applied_at) VALUES {}; {} COMMIT",
+            "INSERT INTO claimstream_schema (capability, version, applied_at) VALUES {}; {} COMMIT",
             versions.join(", "),
             cut_into(shards)
         );

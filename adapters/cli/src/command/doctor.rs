@@ -180,7 +180,7 @@ async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> Examined {
 }
 
 /// Whether anything about notifications is set to another value than its default.
-fn sets_notifications(config: &Config) -> bool {
+pub(super) fn sets_notifications(config: &Config) -> bool {
     config.notifications != Notifications::default() || config.channels != Channels::default()
 }
 

@@ -11,7 +11,7 @@ use claimstream_ports::{
     FindMessages,
     notification::{ListRequests, RequestFilter, RequestListed, RequestPage},
 };
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -41,7 +41,7 @@ pub(super) async fn requests(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let Requests { status, requester, after, limit, as_json } = asked;
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let filter = RequestFilter { status, requester };
     let RequestPage { requests, next } = read(&outbox, &filter, after, limit).await?;
     if as_json {

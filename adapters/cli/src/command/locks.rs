@@ -2,6 +2,7 @@ use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::{AuditAction, AuditEntry, LockListed, PauseNote};
 use claimstream_ports::{DistributedLock, ListLocks, LockGuard};
+use claimstream_sea_orm::Capability;
 use serde_json::json;
 
 use super::{
@@ -34,7 +35,7 @@ pub(super) async fn run(
 
 async fn list(paging: Paging, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let Paging { after, limit, json: as_json } = paging;
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let found = outbox.locks(after, limit).await?;
     let last = found.last().filter(|_| found.len() as u64 >= u64::from(limit));
     let next = last.map(|last| last.key.clone());
@@ -60,7 +61,7 @@ async fn release(
     let ReleaseLockArguments { key, fence, yes, operator, json: as_json } = asked;
     let by = operator.find()?;
     PauseNote::check_name(&by).map_err(|refused| Failure::Usage(refused.to_string()))?;
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let shown = plain(&key);
     let obstacle = obstacle(&shown, fence, outbox.lock_listed(&key).await?.as_ref());
     if obstacle.is_none() && !as_json {

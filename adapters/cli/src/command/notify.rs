@@ -9,7 +9,7 @@ use std::{
 use claimstream_domain::notification::{NotificationRequest, Submitted};
 use claimstream_notifications::CompiledTemplates;
 use claimstream_ports::{StoreError, StoreErrorKind, Timer, notification::RequestRepository};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use serde_json::{error::Category, json};
 
@@ -32,7 +32,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let (from, length) = open(file)?;
-    let outbox = config.database.open_soon().await?;
+    let outbox = config.database.used_for(Capability::Notifications).open_soon().await?;
     let templates = template_source(config, &outbox)?.map(CompiledTemplates::of);
     let mut intake = Intake {
         outbox,

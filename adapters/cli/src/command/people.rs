@@ -8,7 +8,7 @@ use std::{
 use claimstream_domain::notification::{DirectoryEntry, Recipient};
 use claimstream_notifications::DirectoryRepository;
 use claimstream_ports::StoreError;
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::json;
 
 use crate::{
@@ -49,7 +49,7 @@ async fn import(
     let entries = Entries::new(format_of(file, format)?, open(file)?);
     let mut entries =
         entries.map_err(|why| Failure::Refused(format!("nothing was put in: {}", plain(&why))))?;
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let mut import = Import {
         outbox,
         segment,
@@ -172,7 +172,7 @@ fn stopped(through: u64, last: u64, error: &StoreError) -> Failure {
 }
 
 async fn show(id: &str, as_json: bool, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let Some(DirectoryEntry { user, segments }) = outbox.entry(id).await? else {
         return Err(Failure::Refused(format!("the directory does not know the user {id:?}")));
     };

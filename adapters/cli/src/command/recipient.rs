@@ -7,6 +7,7 @@ use claimstream_notifications::{
     EraseRecipient, Erased, PreferenceRepository,
     consent::{PreferenceChange, Preferences, address_named, named_preference_key, spellings_named},
 };
+use claimstream_sea_orm::Capability;
 
 use crate::{arguments::RecipientCommand, config::Config, failure::Failure};
 
@@ -46,7 +47,7 @@ async fn erase(
             addresses[n]
         )));
     }
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let erased = outbox.erase(key, &spellings.concat()).await?;
     if erased == Erased::default() {
         let _ = writeln!(
@@ -86,7 +87,7 @@ async fn preferences(
              channel and itself, such as email:ann@example.com or sms:+491234567"
         );
     }
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let wants = match changes {
         [] => {
             let read = outbox.consents(&[key.to_owned()], &[]).await?;

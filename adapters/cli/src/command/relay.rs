@@ -38,7 +38,7 @@ pub(super) async fn run(
     }
     let mut measuring = Measuring::start(config, timer).await?;
     let telemetry = measuring.telemetry();
-    let outbox = Measuring::open(telemetry.as_ref(), config).await?;
+    let outbox = Measuring::open(telemetry.as_ref(), &purpose.database(config)).await?;
     let tally = Arc::new(Tally::of(None, timer));
     let around = Surroundings { telemetry: Some(tally.beside(telemetry)), ..Surroundings::new(config) };
     let relay = purpose.work(&around, &outbox, config)?;

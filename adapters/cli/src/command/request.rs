@@ -8,7 +8,7 @@ use claimstream_domain::{
     notification::{DeliveryStatus, NotificationRecord, Progress, ReceiptFact, ReceiptKind, RequestStatus},
 };
 use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ pub(super) async fn cancel(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     Audited { outbox: &outbox, by }.begin(AuditAction::Cancel, &format!("request {id}")).await?;
     match outbox.cancel(id).await? {
         Cancelled::Yes(TakenBack { messages, delivered, in_hands }) if as_json => writeln!(
@@ -74,7 +74,7 @@ pub(super) async fn show(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let progress = outbox.progress(id).await?.ok_or_else(|| unknown(id))?;
     let messages = read_messages(&outbox, id, what.limit).await?;
     let receipts = receipts::of(&outbox, &messages).await?;

@@ -1,7 +1,7 @@
 use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::{AuditAction, Shard, ShardCount};
-use claimstream_sea_orm::{ReshardAction, ReshardPlan, ReshardStep, ShardStatus};
+use claimstream_sea_orm::{Capability, ReshardAction, ReshardPlan, ReshardStep, ShardStatus};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -15,7 +15,11 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ReshardArguments { shards, end, yes, operator, json: as_json } = asked;
-    let outbox = database.open_existing().await?;
+    let mut outbox = database.open_existing().await?;
+    if shards.is_some() && yes {
+        // A resharding takes the leases of shards, also where no relay does.
+        outbox = database.used_for(Capability::ShardLease).create().await?;
+    }
     let before = outbox.shard_status().await?;
     let plan = match (shards, end) {
         (Some(to), _) => Some(outbox.plan_resharding(to).await?),

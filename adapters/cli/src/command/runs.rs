@@ -8,7 +8,7 @@ use claimstream_domain::{
     step::{RunFilter, RunListed, RunPage, StepListed, StepStanding},
 };
 use claimstream_ports::{FindMessages, step::ListRuns};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Map, Value, json};
 
 use super::standing;
@@ -38,7 +38,7 @@ pub(super) async fn list(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let as_json = listing.json;
     let RunPage { runs, next } = read(&outbox, filter, listing).await?;
     if as_json {

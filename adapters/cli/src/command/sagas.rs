@@ -9,6 +9,7 @@ use claimstream_ports::{
     saga::{ContinueSagas, SagaReports},
     step::ListRuns,
 };
+use claimstream_sea_orm::Capability;
 use serde_json::{Value, json};
 
 use super::{
@@ -65,7 +66,7 @@ struct Shown {
 
 async fn show(asked: SagaNamed, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let SagaNamed { name, id, json: as_json } = asked;
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let scope = RunKind::Saga.scope(&name);
     let rows = outbox.steps(&scope, &id.to_string(), MOST).await?;
     let record = outbox.saga(&scope, id).await?;
@@ -138,7 +139,7 @@ impl Shown {
 async fn proceed(asked: SagaContinuing, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let SagaContinuing { saga: SagaNamed { name, id, json: as_json }, operator } = asked;
     let by = operator.find_or_unnamed();
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let scope = RunKind::Saga.scope(&name);
     let audited = Audited { outbox: &outbox, by: &by };
     audited.begin(AuditAction::Continue, &format!("saga {}/{id}", AuditEntry::named(&scope))).await?;

@@ -1,13 +1,13 @@
 use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::ShardCount;
-use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
+use claimstream_sea_orm::{Capability, Dialect, SchemaExtra, SeaOrmOutbox};
 
-use super::{reshard, schema_extra, schema_plan};
+use super::{doctor::sets_notifications, reshard, schema_extra, schema_plan};
 use crate::{
     config::{Config, Database},
     failure::Failure,
-    schema_arguments::{DialectName, SchemaCommand},
+    schema_arguments::{DialectName, SchemaCommand, Uses},
 };
 
 /// Prints, plans or makes the tables.
@@ -17,14 +17,12 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     match command {
-        SchemaCommand::Print { dialect, shards } => {
-            print(dialect, shards.unwrap_or(config.database.shards), config, out)
-        }
-        SchemaCommand::Plan { shards, sql, json } => {
+        SchemaCommand::Print { dialect, uses, shards } => print(dialect, &wanted(config, uses, shards), out),
+        SchemaCommand::Plan { uses, shards, sql, json } => {
             let shown = schema_plan::Shown { statements: sql, as_json: json };
-            schema_plan::run(shards, shown, &config.database, out).await
+            schema_plan::run(&wanted(config, uses, shards), shown, out).await
         }
-        SchemaCommand::Apply { shards, json } => apply(shards, json, &config.database, out).await,
+        SchemaCommand::Apply { uses, shards, json } => apply(&wanted(config, uses, shards), json, out).await,
         SchemaCommand::Reshard(asked) => reshard::run(asked, &config.database, out).await,
         SchemaCommand::Routines(wish) => {
             schema_extra::run(SchemaExtra::EnqueueRoutine, &wish, &config.database, out).await
@@ -35,38 +33,45 @@ pub(super) async fn run(
     }
 }
 
+/// The database as it is to be: for what the configuration uses, and what these arguments add.
+fn wanted(config: &Config, uses: Uses, shards: Option<ShardCount>) -> Database {
+    let mut database = config.database.clone();
+    database.shards = shards.unwrap_or(database.shards);
+    let added = uses.list.into_iter().flat_map(|list| list.0);
+    let added = added.chain(sets_notifications(config).then_some(Capability::Notifications));
+    added.fold(database, |database, capability| database.used_for(capability))
+}
+
 fn print(
     dialect: Option<DialectName>,
-    shards: ShardCount,
-    config: &Config,
+    database: &Database,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let dialect = match (dialect, &config.database.url) {
+    let dialect = match (dialect, &database.url) {
         (Some(name), _) => name.into(),
         (None, Some(url)) if url.is_sqlite() => Dialect::Sqlite,
         (None, Some(_)) => Dialect::MySql,
         (None, None) => return Err(Failure::Usage("give --dialect mysql or --dialect sqlite".into())),
     };
-    out.write_all(SeaOrmOutbox::printable_schema(dialect, shards).as_bytes())?;
+    out.write_all(SeaOrmOutbox::printable_schema(dialect, &database.all_capabilities(), database.shards).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn apply(
-    shards: Option<ShardCount>,
-    as_json: bool,
-    database: &Database,
-    out: &mut impl Write,
-) -> Result<ExitCode, Failure> {
-    let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
+async fn apply(database: &Database, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let gone = database.plan().await?.gone;
     if !gone.is_empty() {
         let why = "restore them from a backup; tables made without rows would hide what was lost";
         return Err(Failure::Refused(format!("tables are gone: {}; {why}", gone.join(", "))));
     }
-    let made = database.create().await?.shards();
+    let outbox = database.create().await?;
+    let (made, capabilities) = (outbox.shards(), outbox.capabilities().await?);
+    let names: Vec<_> = capabilities.iter().map(|capability| capability.name()).collect();
     match as_json {
-        true => writeln!(out, "{}", serde_json::json!({"shards": made.get()}))?,
-        false => writeln!(out, "the tables are there; queues are cut into {} shards", made.get())?,
+        true => writeln!(out, "{}", serde_json::json!({"shards": made.get(), "capabilities": names}))?,
+        false => {
+            let names = names.join(", ");
+            writeln!(out, "the tables are there, for {names}; queues are cut into {} shards", made.get())?;
+        }
     }
     if made != database.shards {
         let _ = writeln!(

@@ -1,7 +1,6 @@
 use std::{collections::BTreeSet, io::Write, process::ExitCode, time::Duration};
 
-use claimstream_domain::ShardCount;
-use claimstream_sea_orm::{SchemaPlan, SchemaStep};
+use claimstream_sea_orm::{CapabilityPlan, SchemaPlan, SchemaStep};
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,12 +17,10 @@ pub(super) struct Shown {
 
 /// Shows what `schema apply` would send.
 pub(super) async fn run(
-    shards: Option<ShardCount>,
-    shown: Shown,
     database: &Database,
+    shown: Shown,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
     let plan = database.plan().await?;
     match shown.as_json {
         true => writeln!(out, "{}", as_value(&plan))?,
@@ -37,8 +34,7 @@ fn as_value(plan: &SchemaPlan) -> Value {
     json!({
         "server": plan.server,
         "tried": plan.is_tried,
-        "applied": plan.applied,
-        "newest": plan.newest,
+        "capabilities": plan.capabilities.iter().map(capability_as_value).collect::<Vec<_>>(),
         "gone": plan.gone,
         "about_seconds": total(plan).map(|total| total.as_secs_f64()),
         "online": plan.steps.iter().all(|step| step.way.is_online()),
@@ -47,8 +43,13 @@ fn as_value(plan: &SchemaPlan) -> Value {
     })
 }
 
+fn capability_as_value(plan: &CapabilityPlan) -> Value {
+    json!({"name": plan.capability.name(), "applied": plan.applied, "newest": plan.newest})
+}
+
 fn step_as_value(step: &SchemaStep) -> Value {
     json!({
+        "capability": step.capability.name(),
         "version": step.version,
         "table": step.table,
         "change": step.change,
@@ -62,12 +63,12 @@ fn step_as_value(step: &SchemaStep) -> Value {
 }
 
 fn as_text(plan: &SchemaPlan, with_statements: bool) -> String {
-    let SchemaPlan { server, applied, newest, gone, steps, .. } = plan;
-    let stands = match applied {
-        0 => "no tables".to_owned(),
-        _ => format!("tables of version {applied}"),
-    };
-    let mut head = format!("{server}: {stands}, and this program knows version {newest}\n");
+    let SchemaPlan { server, capabilities, gone, steps, .. } = plan;
+    let stands = capabilities.iter().map(|CapabilityPlan { capability, applied, newest }| match applied {
+        0 => format!("{capability} without tables"),
+        _ => format!("{capability} version {applied} of {newest}"),
+    });
+    let mut head = format!("{server}: {}\n", stands.collect::<Vec<_>>().join(", "));
     if !gone.is_empty() {
         head += &format!(
             "tables are gone: {}; `claimstream schema apply` refuses to make them\n",
@@ -91,6 +92,7 @@ fn as_text(plan: &SchemaPlan, with_statements: bool) -> String {
 
 fn table(steps: &[SchemaStep]) -> String {
     let mut table = Table::new([
+        Column::Text("FOR"),
         Column::Number("VERSION"),
         Column::Text("TABLE"),
         Column::Text("WHAT"),
@@ -102,6 +104,7 @@ fn table(steps: &[SchemaStep]) -> String {
     ]);
     for step in steps {
         table.row([
+            step.capability.to_string(),
             step.version.to_string(),
             step.table.clone(),
             step.change.clone(),

@@ -3,7 +3,7 @@ use std::{process::ExitCode, sync::Arc};
 use claimstream_http::{Directory, Drained, People, Server, Service, Stores, TemplateCheck, TemplateDesk};
 use claimstream_metrics::DatabaseLabel;
 use claimstream_notifications::{CompiledTemplates, TemplateEditor};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use tokio::sync::oneshot;
 
@@ -44,7 +44,8 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
     let OneDatabase { name, config: own, .. } = intake(config)?;
     let label = name.as_ref().map(|name| DatabaseLabel::named(name.as_str())).unwrap_or_default();
     let telemetry = measuring.telemetry_in(&label);
-    let outbox = Measuring::open(telemetry.as_ref(), &own).await?;
+    let database = own.database.used_for(Capability::Notifications);
+    let outbox = Measuring::open(telemetry.as_ref(), &database).await?;
     let stopping = Stopping::default();
     let wakeups = Arc::new(match beside.relay {
         true => Wakeups::of_relay(&own),

@@ -8,7 +8,7 @@ use claimstream_notifications::{
     Suppressions,
     consent::{Address, SuppressedAddress},
 };
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 
 use super::listing::{as_list, as_table};
@@ -27,7 +27,7 @@ pub(super) async fn run(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     match command {
         SuppressionCommand::List { channel, after, limit, json: as_json } => {
             let asked = Asked { channel, after: after.as_deref().map(place).transpose()?, limit };

@@ -5,6 +5,7 @@ use claimstream_domain::{
     tcc::{GlobalId, GlobalTransaction},
 };
 use claimstream_ports::step::ListRuns;
+use claimstream_sea_orm::Capability;
 use serde_json::{Value, json};
 
 use super::runs::{self, Called};
@@ -51,7 +52,7 @@ async fn show(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let most = GlobalTransaction::MAX_BRANCHES as u32;
     let rows = |kind: RunKind| {
         let outbox = &outbox;

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, io::Write, path::Path, process::ExitCode, sync:
 
 use claimstream_domain::notification::{Content, Recipient, Template, TemplateCall, TemplateVersion};
 use claimstream_notifications::{CompiledTemplate, Edition, TemplateEditor, TemplateListed};
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::json;
 
 use super::{
@@ -32,7 +32,7 @@ pub(super) async fn run(
     {
         return show(&from_folder(folder, preview)?, preview.json, out);
     }
-    let store = config.database.open_existing().await?;
+    let store = config.database.open_existing_for(&[Capability::Notifications]).await?;
     let editor = TemplateEditor::new(Arc::new(store.clone()));
     match command {
         TemplateCommand::List(paging) => list(&editor, &store, paging, out).await,

@@ -1,9 +1,10 @@
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use claimstream_domain::{Retention, ShardCount, notification::InAppEntry, step::StepRetention};
-use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
+use claimstream_sea_orm::{Capability, OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{
+    capability_list::CapabilityList,
     claiming::{Claiming, LockPlace},
     contradiction::Contradiction,
     database_url::DatabaseUrl,
@@ -34,7 +35,9 @@ pub struct Database {
     pub step_retention: Duration,
     /// How long entries of inboxes inside the application are kept; a year by default, until they are erased if it is empty.
     pub in_app_retention: Option<Duration>,
-    /// Whether `notify` and `relay` make tables that are missing; by default they do.
+    /// What the database is used for besides the outbox and what a command needs; nothing by default. `schema apply` makes their tables.
+    pub capabilities: Option<CapabilityList>,
+    /// Whether `notify`, `relay` and `serve` make tables that are missing; by default they do.
     pub create_schema: bool,
     /// The most connections of handlers and producers, at least 2; 10 by default.
     pub max_connections: u32,
@@ -58,6 +61,7 @@ impl Database {
         visit("retention", &mut self.retention);
         visit("step_retention", &mut self.step_retention);
         visit("in_app_retention", &mut self.in_app_retention);
+        visit("capabilities", &mut self.capabilities);
         visit("create_schema", &mut self.create_schema);
         visit("max_connections", &mut self.max_connections);
         visit("relay_connections", &mut self.relay_connections);
@@ -98,6 +102,23 @@ impl Database {
 }
 
 impl Database {
+    /// The same database, used for one thing more.
+    #[must_use]
+    pub fn used_for(&self, capability: Capability) -> Self {
+        let mut database = self.clone();
+        database.capabilities.get_or_insert_default().0.insert(capability);
+        database
+    }
+
+    /// What the database is used for: what the configuration lists, and what it needs for its strategy.
+    pub(crate) fn all_capabilities(&self) -> BTreeSet<Capability> {
+        let listed = self.capabilities.iter().flat_map(|list| list.0.iter().copied());
+        let is_locked = self.strategy == Claiming::LockGuarded && self.lock == Some(LockPlace::Database);
+        let is_leased = self.choice() == StrategyChoice::Exactly(Strategy::ShardLease);
+        let for_strategy = [(is_locked, Capability::Steps), (is_leased, Capability::ShardLease)];
+        listed.chain(for_strategy.into_iter().filter(|(is_on, _)| *is_on).map(|(_, one)| one)).collect()
+    }
+
     /// The store's strategy: the one that is chosen, or the one behind the lock.
     pub fn choice(&self) -> StrategyChoice {
         match self.strategy {
@@ -128,6 +149,7 @@ impl Default for Database {
             retention: options.retention,
             step_retention: options.step_retention,
             in_app_retention: options.in_app_retention,
+            capabilities: None,
             create_schema: options.create_schema,
             max_connections: options.max_connections,
             relay_connections: options.relay_connections,

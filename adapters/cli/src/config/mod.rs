@@ -7,6 +7,7 @@ mod assignment;
 mod attachment_settings;
 mod board;
 mod broker_url;
+mod capability_list;
 mod channel;
 mod channel_settings;
 mod claiming;
@@ -46,6 +47,7 @@ pub use self::{
     attachment_settings::AttachmentSettings,
     board::{BoardSettings, HostNames},
     broker_url::BrokerUrl,
+    capability_list::CapabilityList,
     channel::Channels,
     channel_settings::{ChannelSettings, ProviderChoice},
     claiming::{Claiming, LockPlace},

@@ -101,7 +101,7 @@ async fn a_relay_goes_on_after_the_password_in_its_file_was_changed() {
         scratch.run(&format!("CREATE USER '{user}'@'%' IDENTIFIED BY 'old'")).await;
         scratch.run(&format!("GRANT ALL ON *.* TO '{user}'@'%'")).await;
         let writer = configured(&scratch, "auto");
-        writer.run(&["schema", "apply"]).succeeded();
+        writer.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         let url = scratch.url().replace("ssl-mode=disabled", "ssl-mode=preferred");
         let (_, address) = url.split_once('@').expect("a user");
         let url = format!("mysql://{user}@{address}");
@@ -246,7 +246,7 @@ async fn operate(scratch: &Scratch) {
     let operator = Operator::at(&url.replace("mysql://", "mariadb://"));
     let script = operator.run(&["schema", "print", "--shards", "5"]).succeeded();
     run(&url, &script).await;
-    assert!(operator.run(&["schema", "apply", "--shards", "5"]).succeeded().contains("into 5 shards"));
+    assert!(operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"]).succeeded().contains("into 5 shards"));
     let doctor = operator.run(&["doctor"]).succeeded();
     assert!(doctor.contains("ok    isolation") && doctor.contains("ok    release"), "{doctor}");
     let lines: String = (0..120).map(|number| request(number, "\"email\",\"sms\"") + "\n").collect();
@@ -278,7 +278,7 @@ fn configured(scratch: &Scratch, strategy: &str) -> Operator {
 /// Two relays at once deliver everything, and nothing twice.
 fn is_relayed_once(scratch: &Scratch, strategy: &str) {
     let operator = configured(scratch, strategy);
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let lines: String = (0..60).map(|number| request(number, "\"email\",\"sms\"") + "\n").collect();
     operator.run_with(&["notify", "-"], lines.as_bytes()).succeeded();
     std::thread::scope(|scope| {
@@ -308,7 +308,7 @@ fn message_of(line: &str) -> String {
 }
 
 fn is_refused_by_name(scratch: &Scratch, strategy: &str) {
-    configured(scratch, "auto").run(&["schema", "apply"]).succeeded();
+    configured(scratch, "auto").run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let refused = configured(scratch, strategy).run(&["relay", "--until-empty"]).failed(1);
     assert!(
         refused.contains(strategy) && refused.contains("use strategy preemptive_update or auto"),

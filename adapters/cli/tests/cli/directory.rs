@@ -12,7 +12,7 @@ const USERS: &str = r#"{"user":"u-1","email":"ann@example.com","language":"de","
 #[test]
 fn users_of_a_file_are_reached_by_their_segment_and_wrong_lines_are_named() {
     let operator = Operator::with_database();
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     operator.write("users.jsonl", USERS);
     let import = ["directory", "import", "users.jsonl", "--segment", "customers"];
     for _ in 0..2 {
@@ -39,7 +39,7 @@ fn users_of_a_file_are_reached_by_their_segment_and_wrong_lines_are_named() {
 #[test]
 fn a_file_of_columns_is_taken_and_a_field_too_many_is_named() {
     let operator = Operator::with_database();
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     operator
         .write("users.csv", "user,email,attributes.name\nu-3,bob@example.com,Bob\nu-5,a@example.com,A,x\n");
     let imported = operator.run(&["directory", "import", "users.csv"]);

@@ -117,7 +117,7 @@ fn every_command_prints_the_fields_that_the_page_has() {
     let operator = Operator::at("sqlite://claimstream.db");
     let check = |command: &str, arguments: &[&str]| assert_documented(&operator, command, arguments, "");
     check("schema plan", &["schema", "plan"]);
-    check("schema apply", &["schema", "apply"]);
+    check("schema apply", &["schema", "apply", "--for", "notifications,steps"]);
     check("schema reshard 64", &["schema", "reshard", "64"]);
     let failing =
         request(1, "\"webhook\"").replace("\"email\":", "\"webhook\":\"http://127.0.0.1:1/x\",\"email\":");

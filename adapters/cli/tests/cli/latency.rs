@@ -75,7 +75,7 @@ async fn a_cut_that_waits_holds_writers_up_for_a_second_at_a_time() {
     for (server, url) in servers("a_cut_that_waits_holds_writers_up_for_a_second_at_a_time") {
         let place = place(Some(url)).await;
         let operator = Operator::new().set("CLAIMSTREAM_DATABASE__URL", &place.url());
-        operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "16"]).succeeded();
         let outbox = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
         let open = outbox.begin().await.unwrap();
         outbox.enqueue_on(&open, &[message("customer-1", 1)]).await.unwrap();

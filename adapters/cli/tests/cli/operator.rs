@@ -39,7 +39,7 @@ impl Operator {
     /// With a database that has its tables.
     pub(crate) fn with_database() -> Self {
         let operator = Self::at("sqlite://claimstream.db");
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         operator
     }
 

@@ -91,7 +91,7 @@ async fn course(scratch: &Scratch, broker: &str, write: impl FnOnce(&str)) -> Ve
             stream.name
         ),
     );
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     operator.run(&["schema", "routines", "--apply"]).succeeded();
     scratch
         .run(&format!("CREATE TABLE {}.orders (id INT PRIMARY KEY) ENGINE = InnoDB", scratch.name()))

@@ -58,7 +58,7 @@ async fn queues_of_several_databases_are_published_by_one_process() {
          [publish.away]\nto = 'nats://127.0.0.1:1'\n"
     );
     operator.write("claimstream.toml", format!("{}{}{targets}", section("shop"), section("billing")));
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let refused = operator.run(&["relay", "--publish=audit"]).failed(2);
     assert!(refused.contains("there is no section [publish.audit]"), "{refused}");
     let examined =
@@ -260,7 +260,7 @@ async fn kills_of_the_broker_and_of_relays_lose_nothing_and_keep_the_order_of_ke
             stream.name
         ),
     );
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let options = OpenOptions {
         strategy: "shard_lease".parse().unwrap(),
         order: "per_key".parse().unwrap(),

@@ -48,7 +48,7 @@ async fn an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends() {
     for (_, url) in servers("an_open_transaction_holds_up_the_cut_and_no_writer_until_it_ends") {
         let place = place(Some(url)).await;
         let operator = Operator::at(&place.url());
-        operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "16"]).succeeded();
         let outbox = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
         let open = outbox.begin().await.unwrap();
         outbox.enqueue_on(&open, &[orders::message("customer-1", 1)]).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_message_finds_its_shard_whatever_its_key_and_its_writer() {
     for (name, url) in places("a_message_finds_its_shard_whatever_its_key_and_its_writer") {
         let place = place(url).await;
         let operator = Operator::at(&place.url());
-        operator.run(&["schema", "apply", "--shards", "3"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "3"]).succeeded();
         let old = SeaOrmOutbox::open(&place.url(), OpenOptions::default()).await.unwrap();
         orders::enqueue_many(&old).await;
         orders::bury_all(&place).await;
@@ -110,7 +110,7 @@ async fn a_message_finds_its_shard_whatever_its_key_and_its_writer() {
 #[test]
 fn a_number_that_would_not_do_is_refused_and_a_preview_changes_nothing() {
     let operator = Operator::at("sqlite://claimstream.db");
-    operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "16"]).succeeded();
     for more in [&["60"][..], &["60", "--yes"], &["8"], &["16"]] {
         let refused = operator.run(&[&["schema", "reshard"], more].concat()).failed(1);
         assert!(refused.contains("a multiple of 16: 32, 48, 64 and so on, up to 256"), "{refused}");
@@ -161,7 +161,7 @@ fn places(test: &str) -> Vec<(String, Option<String>)> {
 async fn reshard_at_work(name: &str, url: Option<String>, strategy: &'static str, order: &'static str) {
     let place = place(url).await;
     let operator = Operator::at(&place.url());
-    operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "16"]).succeeded();
     let plan = Plan::at(&place.url(), strategy, order);
     let orders = Orders::begin(place, plan).await;
     for wait in [30, 90, 150, 250, 400, 700, 1_200] {

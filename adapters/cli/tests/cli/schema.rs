@@ -30,7 +30,7 @@ async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
     let database = Database::connect(file).await.unwrap();
     database.execute_unprepared(&script).await.unwrap();
     database.close().await.unwrap();
-    let applied = operator.run(&["schema", "apply", "--shards", "5"]).succeeded();
+    let applied = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"]).succeeded();
     assert!(applied.contains("into 5 shards"), "{applied}");
     assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
 }
@@ -38,9 +38,9 @@ async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
 #[test]
 fn is_applied_once_however_often_it_is_asked_for() {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE_URL", "sqlite://claimstream.db");
-    let first = operator.run(&["schema", "apply", "--shards", "4"]).succeeded();
+    let first = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "4"]).succeeded();
     assert_eq!(first, "the tables are there; queues are cut into 4 shards\n");
-    let second = operator.run(&["schema", "apply", "--shards", "8"]);
+    let second = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "8"]);
     assert!(second.err.contains("warning: 8 shards were asked for"), "{second:?}");
     assert_eq!(second.succeeded(), first);
 }
@@ -72,7 +72,7 @@ fn a_plan_names_what_is_sent_and_changes_nothing() {
         !planned.contains("CREATE TABLE")
             && with_sql.contains("CREATE TABLE IF NOT EXISTS claimstream_pause")
     );
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let planned = operator.run(&["schema", "plan"]).succeeded();
     assert!(
         planned.ends_with("nothing is to be done\n") && planned.contains("tables of version 4"),
@@ -91,7 +91,7 @@ async fn tables_that_are_gone_are_named_and_not_made_without_rows() {
     for (_, url) in servers("tables_that_are_gone_are_named_and_not_made_without_rows") {
         let scratch = Scratch::on(url).await;
         let operator = Operator::at(&scratch.url());
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         are_named(&operator, &scratch.url()).await;
     }
 }
@@ -111,7 +111,7 @@ async fn are_named(operator: &Operator, url: &str) {
     let examined = operator.run(&["doctor"]);
     assert!(examined.out.contains(&format!("gone: {gone}; restore")), "{examined:?}");
     assert_eq!(examined.code, Some(1), "{examined:?}");
-    let refused = operator.run(&["schema", "apply"]).failed(1);
+    let refused = operator.run(&["schema", "apply", "--for", "notifications,steps"]).failed(1);
     assert!(refused.contains(&gone) && refused.contains("restore them from a backup"), "{refused}");
     // Without this one it cannot even be opened.
     let database = Database::connect(url).await.unwrap();
@@ -119,7 +119,7 @@ async fn are_named(operator: &Operator, url: &str) {
     database.close().await.unwrap();
     let examined = operator.run(&["doctor"]);
     assert!(examined.out.contains("gone: claimstream_message, claimstream_schema; restore"), "{examined:?}");
-    operator.run(&["schema", "apply"]).failed(1);
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).failed(1);
 }
 
 #[test]
@@ -151,7 +151,7 @@ async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew() {
         {
             let refused = operator.run(&["schema", part, "--apply"]).failed(1);
             assert!(refused.contains("claimstream schema apply"), "{refused}");
-            operator.run(&["schema", "apply"]).succeeded();
+            operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
             for _ in 0..2 {
                 let made = operator.run(&["schema", part, "--apply"]).succeeded();
                 assert_eq!(made, format!("{object} is there\n"));

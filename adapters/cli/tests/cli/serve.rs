@@ -58,7 +58,7 @@ pub(crate) async fn on_every_store(test: &str, scenario: impl Fn(&Operator)) {
     for (_, url) in servers(test) {
         let scratch = Scratch::on(url).await;
         let operator = Operator::at(&scratch.url());
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         scenario(&operator);
     }
 }

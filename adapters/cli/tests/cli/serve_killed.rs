@@ -33,7 +33,7 @@ async fn a_client_that_retries_with_its_key_ends_with_one_notification_each() {
     for (_, url) in servers("a_client_that_retries_with_its_key_ends_with_one_notification_each") {
         let scratch = Scratch::on(url).await;
         let operator = Operator::at(&scratch.url());
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         let answered = under_fire(&operator, kills);
         operator.deliver(&["--set", "relay.lease=1s"]).succeeded();
         let keys = answered.len() as i64;

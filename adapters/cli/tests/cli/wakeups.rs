@@ -32,7 +32,7 @@ async fn a_relay_on_a_server_with_a_binary_log_delivers_at_once_what_another_pro
         let testbed = Testbed::ALL.into_iter().find(|known| known.name == server.name()).unwrap();
         let database = PrivateDatabase::start(testbed, "--server-id=1 --log-bin=binlog");
         let operator = operator(database.url());
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         let doctor = operator.run(&["doctor"]).succeeded();
         assert!(
             doctor.contains("ok    wakeup                 the binary log is read at binlog.0"),
@@ -58,7 +58,7 @@ async fn a_server_without_a_binary_log_is_warned_of_once() {
     for (_, url) in servers("a_server_without_a_binary_log_is_warned_of_once") {
         let scratch = Scratch::on(url).await;
         let operator = operator(&scratch.url());
-        operator.run(&["schema", "apply"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
         let doctor = operator.run(&["doctor"]).succeeded();
         assert!(doctor.contains("the server writes no binary log; start it with log_bin"), "{doctor}");
         operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();

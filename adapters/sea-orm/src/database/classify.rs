@@ -130,17 +130,6 @@ pub(crate) fn is_missing_table(error: &StoreError) -> bool {
     error.get_ref().downcast_ref::<DbErr>().and_then(missing_table).is_some()
 }
 
-/// Whether an index was to be made that is there.
-pub(crate) fn is_known_index(error: &StoreError) -> bool {
-    match error.get_ref().downcast_ref::<DbErr>().and_then(sqlx_error) {
-        #[cfg(feature = "mysql")]
-        Some(sqlx::Error::Database(refused)) => refused
-            .try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()
-            .is_some_and(|refused| refused.number() == mysql_errors::KNOWN_INDEX),
-        _ => false,
-    }
-}
-
 /// What the database says about a table that it does not have, if it says so.
 fn missing_table(error: &DbErr) -> Option<&str> {
     let Some(sqlx::Error::Database(refused)) = sqlx_error(error) else { return None };

@@ -6,6 +6,7 @@ pub(crate) mod args;
 pub(crate) mod at_home;
 pub(crate) mod brief;
 pub(crate) mod caller_pool;
+pub(crate) mod capability;
 pub(crate) mod classify;
 pub(crate) mod clock;
 pub(crate) mod coalescer;

@@ -57,9 +57,6 @@ pub(crate) fn is_outage(number: u16) -> bool {
 /// The number for a table that is not there.
 pub(crate) const NO_TABLE: u16 = 1146;
 
-/// An index of this name is there.
-pub(crate) const KNOWN_INDEX: u16 = 1061;
-
 /// Whether a statement was refused because a savepoint is not there: its transaction has ended (1305), or is undone in InnoDB alone.
 pub(crate) fn lacks_savepoint(number: u16, text: &str) -> bool {
     match number {

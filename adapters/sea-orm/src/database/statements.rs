@@ -18,7 +18,7 @@ macro_rules! file {
 /// One struct for each folder of statements. `both` are shared by all servers, `each` has a file for each kind of server,
 /// and the others are sent to one kind only.
 macro_rules! statements {
-    ($($room:ident: $Room:ident {
+    ($($(#[$attribute:meta])* $room:ident: $Room:ident {
         $(both: $($both:ident),+;)?
         $(each: $($each:ident),+;)?
         $(mysql: $($mysql:ident),+;)?
@@ -26,21 +26,22 @@ macro_rules! statements {
     })+) => {
         /// Every statement, parsed once for each dialect.
         pub(crate) struct Statements {
-            $(pub(crate) $room: $Room,)+
+            $($(#[$attribute])* pub(crate) $room: $Room,)+
         }
 
         impl Statements {
             fn parse(dialect: Dialect) -> Self {
                 let fragments = Fragments::of(dialect);
-                Self { $($room: $Room::parse(dialect, &fragments),)+ }
+                Self { $($(#[$attribute])* $room: $Room::parse(dialect, &fragments),)+ }
             }
 
             fn all(&self) -> Vec<(&'static str, &Sql)> {
-                [$(self.$room.all()),+].concat()
+                [$($(#[$attribute])* self.$room.all()),+].concat()
             }
         }
 
         $(
+            $(#[$attribute])*
             #[doc = concat!("The statements of the folder `", stringify!($room), "`.")]
             pub(crate) struct $Room {
                 $($(pub(crate) $both: Sql,)+)?
@@ -49,6 +50,7 @@ macro_rules! statements {
                 $($(pub(crate) $sqlite: Sql,)+)?
             }
 
+            $(#[$attribute])*
             impl $Room {
                 fn parse(dialect: Dialect, fragments: &Fragments) -> Self {
                     let parse = |file: &str| Sql::parse(dialect, &fragments.expand(file));
@@ -83,6 +85,10 @@ macro_rules! statements {
 }
 
 statements! {
+    alive: AliveSql {
+        both: dead;
+        each: live, unreadable;
+    }
     bench: BenchSql {
         both: beat, look, row, table;
         mysql: databases, hold, let_go, strangers;
@@ -97,46 +103,61 @@ statements! {
         each: newest;
     }
     doctor: DoctorSql {
-        both: clock, ids, notifications, steps, strategies;
+        both: clock, ids, strategies;
         mysql: columns, rights, server, tables;
     }
+    #[cfg(feature = "notifications")]
     digests: DigestSql {
         both: close, forget, item, items, joined, known, opened;
         each: join;
     }
+    #[cfg(feature = "notifications")]
     directory: DirectorySql {
         both: leave_segments, members, page, put_member, put_segment, put_user, remove_members, remove_user, segment, segments, share, users;
     }
     enqueue: EnqueueSql {
         both: dedup, dedup_or_fail, dedup_read, discard, known, message, queue;
     }
+    #[cfg(feature = "notifications")]
     erasures: ErasureSql {
         both: held, hold, keep, note, oldest, release, requests;
         each: forget_older;
     }
+    #[cfg(feature = "notifications")]
     in_app: InAppSql {
         both: erased, mark_read, newest, page, page_after, put, recent, unread;
         each: forget_older, forget_user, mark_read_up_to;
     }
+    #[cfg(feature = "steps")]
     locks: LockSql {
         both: list, make, read, release, renew, take;
+        each: forget;
     }
+    #[cfg(feature = "notifications")]
     notifications: NotificationSql {
-        both: erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_payloads, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_since, erase_window, message_conclude, message_page, message_pending, message_read, message_record, message_reopen, message_state, message_status, message_take_back, messages_in_flight, outbox_find, outbox_remove, request_cancel, request_counts, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_of_message, request_read, request_status, request_taken;
+        both: are_used, erase_attempts, erase_body, erase_dead, erase_fingerprint, erase_in_app, erase_payloads, erase_receipts, erase_record, erase_records, erase_request, erase_requests, erase_since, erase_window, message_conclude, message_page, message_pending, message_read, message_record, message_reopen, message_state, message_status, message_take_back, outbox_find, outbox_remove, request_cancel, request_counts, request_dispatch, request_hold, request_insert, request_known, request_lock, request_move, request_of_message, request_read, request_status, request_taken;
         each: message_conclude_each, request_list, request_list_after, request_listed;
+        mysql: rights;
     }
+    #[cfg(feature = "notifications")]
+    request_sweep: RequestSweepSql {
+        both: dead, delete, erasures, messages, messages_delete, page, receipts;
+    }
+    #[cfg(feature = "notifications")]
     attempts: AttemptSql {
         both: forget, note, orphans, page;
     }
+    #[cfg(feature = "notifications")]
     receipts: ReceiptSql {
         both: end_wait, find, keep, known, lock, page, payload, wait, waiting;
         each: forget_waiting;
     }
+    #[cfg(feature = "notifications")]
     rates: RateSql {
         both: make, read, take;
     }
     observe: ObserveSql {
-        both: dead, find, first_key, instances, kept, key_queue, keyed, last_key, lease, leases, leases_of, live, places;
+        both: claimed, dead, find, first_key, instances, kept, key_queue, keyed, last_key, lease, leased, leases, leases_of, live, places;
     }
     audit: AuditSql {
         both: note, page;
@@ -145,6 +166,7 @@ statements! {
     pauses: PauseSql {
         both: again, first, list, resume;
     }
+    #[cfg(feature = "notifications")]
     preferences: PreferenceSql {
         both: change, forget, forget_address, forget_owner, keep, lift, lock, read, suppress, suppressed;
     }
@@ -154,14 +176,16 @@ statements! {
     routine: RoutineSql {
         mysql: grants, standing;
     }
+    #[cfg(feature = "steps")]
     sagas: SagaSql {
-        both: note, page, page_after, read;
+        both: next_scope, note, old, page, page_after, read, shorten;
     }
     resharding: ReshardingSql {
         both: begin, bodies, close, cut, end, lease, let_go, letters, mend_bodies, mend_letters, move_bodies, move_rows, next_queue, page, shards, take, undo;
         mysql: prepared, triggers;
         sqlite: encoding;
     }
+    #[cfg(feature = "notifications")]
     remains: RemainsSql {
         both: bodies, carriers, delivered, hold, lost_items, open_requests, pending, requeue, standing, steps;
     }
@@ -172,10 +196,9 @@ statements! {
         sqlite: release, set;
     }
     schema: SchemaSql {
-        both: applied, identity, shard_insert, shard_list, there, version;
+        both: applied, identity, shard_insert, shard_list, there, versions;
         each: indexes, tables;
         mysql: fresh;
-        sqlite: requests;
     }
     session: SessionSql {
         mysql: brief, cipher, now, rollback, server, setup, short_lock_wait, transaction;
@@ -185,21 +208,23 @@ statements! {
     }
     shard_lease: ShardLeaseSql {
         both: charge, count, dead, done, end, held, insert, oldest, over, park, peek, prove, read, read_on, release, retry, token, uncount, write;
-        mysql: lock, tokens, write_all;
+        mysql: lock, rights, tokens, write_all;
     }
+    #[cfg(feature = "steps")]
     steps: StepSql {
-        both: begin, change, dead, find, forget, of_run, page, reach, runs;
-        each: live, lock, unreadable;
-        mysql: lock_now;
+        both: begin, change, find, forget, of_run, open_runs, page, reach, runs;
+        each: lock;
+        mysql: lock_now, rights;
     }
     sweep: SweepSql {
-        both: delete, instances, keys, left, page, request_dead, request_delete, request_erasures, request_messages, request_messages_delete, request_receipts, requests, saga_scope, sagas, sagas_shorten;
-        each: dedup, live, locks, unreadable;
+        both: delete, instances, keys, left, page;
+        each: dedup, live, unreadable;
         mysql: history, keys_lock;
     }
     topology: TopologySql {
         mysql: group, replica, settings, status;
     }
+    #[cfg(feature = "notifications")]
     templates: TemplateSql {
         both: draft, page, publication, publish, published, save, version, versions;
     }
@@ -231,7 +256,7 @@ pub fn statements(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "steps", feature = "notifications"))]
 mod tests {
     use std::{
         collections::BTreeSet,
@@ -240,6 +265,9 @@ mod tests {
     };
 
     use super::*;
+
+    /// The folders of scripts that make tables, triggers, views and routines.
+    const SCRIPTS: [&str; 3] = ["extras/", "tables/", "triggers/"];
 
     fn folder() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sql")
@@ -287,7 +315,7 @@ mod tests {
             name.split_once('.').unwrap().0.to_owned()
         };
         let found: BTreeSet<String> =
-            files.map(name).filter(|name| !name.starts_with("schema/schema_")).collect();
+            files.map(name).filter(|name| !SCRIPTS.iter().any(|folder| name.starts_with(folder))).collect();
         assert_eq!(found, listed);
     }
 }

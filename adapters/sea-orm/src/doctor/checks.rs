@@ -37,7 +37,6 @@ impl Examination<'_> {
             good("server", "SQLite, bundled"),
             good("schema", self.schema.to_string()),
             good("shards", self.shards.count.get().to_string()),
-            or_uncounted("steps", self.examine_steps().await),
             good("strategy", self.strategy.name()),
             good("payload limit", format!("{} bytes", self.db.limits.payload.bytes())),
             // It cannot be otherwise on SQLite, so an operator could not mend it.
@@ -54,7 +53,6 @@ impl Examination<'_> {
         findings.push(good("schema", format!("{}, {} shards", self.schema, self.shards.count.get())));
         findings.push(self.examine_rights().await);
         findings.extend(examined("engine", self.examine_tables().await));
-        findings.push(or_uncounted("steps", self.examine_steps().await));
         findings.extend(examined("claim plan", self.examine_claim_plan().await));
         findings.extend(examined("locking", self.examine_skip_locked().await.map(Some)));
         findings.extend(examined("release", self.examine_release().await.map(Some)));

@@ -1,7 +1,7 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    database::{Database, sql::Sql},
+    database::{Database, capability::Capability, sql::Sql},
     queues::observe::Observed,
     resharding::status::ShardStatus,
     strategy::choice::Strategy,
@@ -16,24 +16,35 @@ pub(crate) struct Examination<'a> {
     pub(crate) strategy: Strategy,
     /// The statement that finds due messages, by its name.
     pub(crate) claim: (&'static str, &'a Sql),
-    /// How long steps are kept.
-    pub(crate) step_retention: Duration,
     pub(crate) schema: SchemaVersions,
+    /// The scripts that show which rights the user has, one for each capability.
+    pub(crate) rights: Vec<&'a Sql>,
 }
 
-/// The newest version of the tables that this library knows, and the newest that has been applied.
-pub(crate) struct SchemaVersions {
-    pub(crate) known: i64,
+/// The capabilities whose tables are there, with the newest version of each that has been applied and the newest that this library knows.
+pub(crate) struct SchemaVersions(pub(crate) BTreeMap<Capability, Version>);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Version {
     pub(crate) applied: i64,
+    pub(crate) known: i64,
+}
+
+impl SchemaVersions {
+    /// Whether the tables of a capability are there.
+    pub(crate) fn has(&self, capability: Capability) -> bool {
+        self.0.contains_key(&capability)
+    }
 }
 
 impl fmt::Display for SchemaVersions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { known, applied } = self;
-        write!(f, "version {applied}")?;
-        match applied > known {
-            true => write!(f, ", made by a newer version of the library than this one, which knows {known}"),
-            false => Ok(()),
-        }
+        let version = |(capability, Version { applied, known }): (&Capability, &Version)| match applied > known {
+            true => format!(
+                "{capability} version {applied}, made by a newer version of the library than this one, which knows {known}"
+            ),
+            false => format!("{capability} version {applied}"),
+        };
+        f.write_str(&self.0.iter().map(version).collect::<Vec<_>>().join(", "))
     }
 }

@@ -5,10 +5,10 @@ mod claim_plan;
 mod connections;
 pub(crate) mod examination;
 pub(crate) mod finding;
+mod ids;
 mod queues;
 mod resharding;
 mod rights;
-mod rows;
 #[cfg(feature = "mysql")]
 mod servers;
 mod set_back;

@@ -14,9 +14,9 @@ impl Examination<'_> {
     /// nothing. A user without the right to delete claims messages and can never settle them.
     pub(crate) async fn examine_rights(&self) -> Finding {
         const CHECK: &str = "rights";
-        let script = self.db.sql.doctor.rights.text();
         let (mut lacking, mut unknown) = (Vec::new(), Vec::new());
-        for statement in script.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        let statements = self.rights.iter().flat_map(|script| script.text().split(';'));
+        for statement in statements.map(str::trim).filter(|statement| !statement.is_empty()) {
             let Err(error) = self.db.relay().execute_unprepared(statement).await else { continue };
             let error = classify(CHECK, error);
             match error.kind() {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{typed_row::row, unit::rows},
+    database::{capability::Capability, typed_row::row, unit::rows},
     doctor::{
         examination::Examination,
         finding::{Finding, good, warning},
@@ -13,16 +13,20 @@ use crate::{
 
 const DOCTOR: &str = "doctor";
 const CHECK: &str = "strategies";
+const NOT_LEASED: &str = "no queue is in the hands of shard_lease";
 
 impl Examination<'_> {
     /// Whether `shard_lease` and another strategy are at work on one queue at the same time.
     pub(super) async fn examine_strategies(&self) -> Result<Finding, StoreError> {
+        if !self.schema.has(Capability::ShardLease) {
+            return Ok(good(CHECK, NOT_LEASED));
+        }
         let found =
             rows(self.db.relay(), DOCTOR, self.db.sql.doctor.strategies.bind(&self.db.args())).await?;
         let held = found.iter().map(HeldQueue::read).collect::<Result<Vec<_>, _>>()?;
         let mixed: Vec<_> = held.iter().filter_map(HeldQueue::mixed_for).collect();
         Ok(match (&mixed[..], &held[..]) {
-            ([], []) => good(CHECK, "no queue is in the hands of shard_lease"),
+            ([], []) => good(CHECK, NOT_LEASED),
             ([], held) => good(CHECK, self.at_work(held)),
             (mixed, _) => warning(CHECK, says_mixed(mixed)),
         })

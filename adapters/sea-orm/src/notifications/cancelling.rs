@@ -14,7 +14,7 @@ use crate::{
         args::{Args, bytes},
         clock::micros,
         typed_row::row,
-        unit::{rows, run},
+        unit::{rows, rows_if_there, run},
     },
     notifications::{requests::Requests, statuses::request_status},
 };
@@ -140,10 +140,14 @@ impl Requests {
     async fn in_flight(&self) -> Result<u64, StoreError> {
         let args =
             self.db.args().with_list("queues", Priority::ALL.map(|priority| priority.message_queue().into()));
-        let count =
-            || rows(self.db.callers(), CANCEL, self.db.sql.notifications.messages_in_flight.bind(&args));
-        let found = self.db.restarting_beside(CANCEL, count).await?;
-        found.first().map_or(Ok(0), |row| row.number("in_flight"))
+        let (sql, on) = (&self.db.sql.observe, self.db.callers());
+        let claimed = || rows(on, CANCEL, sql.claimed.bind(&args));
+        let claimed = self.db.restarting_beside(CANCEL, claimed).await?;
+        let leased = || rows_if_there(on, CANCEL, sql.leased.bind(&args));
+        let leased = self.db.restarting_beside(CANCEL, leased).await?;
+        let claimed: u64 = claimed.first().map_or(Ok(0), |row| row.number("claimed"))?;
+        let leased: u64 = leased.first().map_or(Ok(0), |row| row.number("leased"))?;
+        Ok(claimed + leased)
     }
 }
 

@@ -133,7 +133,7 @@ mod tests {
     fn the_table_knows_every_reason() {
         let column = format!("ENUM('{}') NOT NULL", Suppression::ALL.map(Suppression::name).join("', '"));
         assert!(
-            include_str!("../sql/schema/schema_4_preferences.mysql.sql").contains(&column),
+            include_str!("../sql/tables/notifications_1.mysql.sql").contains(&column),
             "no {column}"
         );
     }

@@ -4,21 +4,20 @@ use async_trait::async_trait;
 use claimstream_domain::{FindingGroup, Severity};
 use claimstream_ports::{SelfCheck, StoreError};
 
-use super::{gone_tables::gone_tables, schema};
+use super::{gone_tables::gone_tables, schema::newest};
+#[cfg(feature = "steps")]
+use crate::{doctor::finding::or_uncounted, steps::examine::examine_steps};
 use crate::{
-    database::{args::Args, typed_row::row, unit::rows},
+    database::{
+        capability::{Capability, applied},
+        sql::Sql,
+        statements::Statements,
+    },
     doctor::{
-        examination::{Examination, SchemaVersions},
+        examination::{Examination, SchemaVersions, Version},
         finding::{Finding, either, failure, good},
     },
-    notifications::{
-        failover_remains::{FailoverRemains, FailoverRepair},
-        remains::Remains,
-    },
-    outbox::{
-        handle::SeaOrmOutbox,
-        rooms::{Notifications, Rooms},
-    },
+    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
     queues::observe::Observed,
     resharding::shards::status,
 };
@@ -39,45 +38,12 @@ impl SeaOrmOutbox {
             }
             let examination = examination(&rooms, None).await?;
             let mut findings = examination.run().await;
+            findings.extend(examine_others(&rooms, &examination).await);
             findings.extend([tables, examination.walk().await]);
             Ok(findings)
         };
         self.rooms.db.detached(DOCTOR, work).await
     }
-
-    /// What an asynchronous failover has left that spans several transactions, of what has not changed for `quiet`, which is longer
-    /// than anything that is under way takes; changes nothing and walks over whole tables.
-    pub async fn failover_remains(&self, quiet: Duration) -> Result<FailoverRemains, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let work = async move { remains(&rooms).find(quiet).await };
-        self.rooms.db.detached(DOCTOR, work).await
-    }
-
-    /// Has that worked on again, and answers how many messages were queued and which requests are left all the same. It may be repeated,
-    /// and relays may run meanwhile. After an error a part may be done; a look finds the rest.
-    pub async fn repair_failover_remains(
-        &self,
-        found: &FailoverRemains,
-    ) -> Result<FailoverRepair, StoreError> {
-        let (rooms, found) = (Arc::clone(&self.rooms), found.clone());
-        let work = async move { remains(&rooms).repair(&found).await };
-        self.rooms.db.detached(DOCTOR, work).await
-    }
-
-    /// Whether the outbox has notification requests, so that settings of notifications matter.
-    pub async fn has_notification_requests(&self) -> Result<bool, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        let work = async move {
-            let found = rows(db.relay(), DOCTOR, db.sql.doctor.notifications.bind(&Args::new())).await?;
-            found.first().map_or(Ok(false), |row| Requests::read(row).map(|requests| requests.used))
-        };
-        self.rooms.db.detached(DOCTOR, work).await
-    }
-}
-
-fn remains(rooms: &Rooms) -> Remains<'_> {
-    let Notifications { requests, records, .. } = &rooms.notifications;
-    Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests, records }
 }
 
 /// For people who look again and again: nothing walks over whole tables, and queues that this process has counted a moment ago are not counted
@@ -92,7 +58,9 @@ impl SelfCheck for SeaOrmOutbox {
             if tables.severity == Severity::Failure {
                 return Ok(vec![tables]);
             }
-            let mut findings = examination(&rooms, counted).await?.run().await;
+            let examination = examination(&rooms, counted).await?;
+            let mut findings = examination.run().await;
+            findings.extend(examine_others(&rooms, &examination).await);
             findings.push(tables);
             Ok(findings)
         };
@@ -105,8 +73,9 @@ impl SelfCheck for SeaOrmOutbox {
 async fn examine_tables(rooms: &Rooms) -> Result<Finding, StoreError> {
     let (db, sql) = (rooms.db.relay(), rooms.db.sql);
     // Whatever is open has been applied, also where the table of versions is gone.
-    let applied = schema::applied(db, sql).await?.max(1);
-    let gone = gone_tables(db, sql, rooms.db.dialect, applied).await?;
+    let mut applied = applied(db, sql).await?;
+    applied.entry(Capability::Outbox).or_insert(1);
+    let gone = gone_tables(db, sql, rooms.db.dialect, &applied).await?;
     Ok(either(
         gone.is_empty(),
         good("tables", "all tables are there"),
@@ -116,7 +85,9 @@ async fn examine_tables(rooms: &Rooms) -> Result<Finding, StoreError> {
 
 /// An examination that counts the queues, unless they were counted before.
 async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Examination<'_>, StoreError> {
-    let applied = schema::applied(rooms.db.relay(), rooms.db.sql).await?;
+    let applied = applied(rooms.db.relay(), rooms.db.sql).await?;
+    let version = |(one, applied)| (one, Version { applied, known: newest(one) });
+    let schema = SchemaVersions(applied.into_iter().map(version).collect());
     let (shards, _) = status(rooms.db.relay(), rooms.db.sql).await?;
     Ok(Examination {
         db: &rooms.db,
@@ -124,11 +95,28 @@ async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Ex
         counted,
         strategy: rooms.strategy,
         claim: rooms.claims.statement(),
-        step_retention: rooms.sweeper.step_retention,
-        schema: SchemaVersions { known: schema::VERSION, applied },
+        rights: schema.0.keys().map(|one| rights(rooms.db.sql, *one)).collect(),
+        schema,
     })
 }
 
-row! {
-    struct Requests of "doctor/notifications" { used: bool }
+fn rights(sql: &Statements, capability: Capability) -> &Sql {
+    match capability {
+        Capability::Outbox => &sql.doctor.rights,
+        Capability::ShardLease => &sql.shard_lease.rights,
+        #[cfg(feature = "steps")]
+        Capability::Steps => &sql.steps.rights,
+        #[cfg(feature = "notifications")]
+        Capability::Notifications => &sql.notifications.rights,
+    }
+}
+
+/// What other capabilities than the outbox look at, as far as their tables are there.
+async fn examine_others(rooms: &Rooms, examination: &Examination<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    #[cfg(feature = "steps")]
+    if examination.schema.has(Capability::Steps) {
+        findings.push(or_uncounted("steps", examine_steps(&rooms.db, rooms.step_retention).await));
+    }
+    findings
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
@@ -6,6 +6,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection};
 use super::schema::pending;
 use crate::database::{
     args::Args,
+    capability::Capability,
     classify::{classify, is_missing_table},
     dialect::Dialect,
     statements::Statements,
@@ -17,7 +18,7 @@ pub(crate) async fn gone_tables(
     db: &DatabaseConnection,
     sql: &Statements,
     dialect: Dialect,
-    applied: i64,
+    applied: &BTreeMap<Capability, i64>,
 ) -> Result<Vec<String>, StoreError> {
     let listed = rows(db, "schema", sql.schema.tables.bind(&Args::new())).await?;
     let listed = listed.iter().map(|row| row.text("name")).collect::<Result<BTreeSet<_>, _>>()?;
@@ -33,9 +34,11 @@ pub(crate) async fn gone_tables(
     Ok(gone)
 }
 
-/// The tables that the scripts up to a version make.
-fn tables(dialect: Dialect, applied: i64) -> BTreeSet<String> {
-    let scripts = pending(dialect, 0).filter(|(version, _)| *version <= applied);
+/// The tables that the scripts up to these versions make.
+fn tables(dialect: Dialect, applied: &BTreeMap<Capability, i64>) -> BTreeSet<String> {
+    let scripts = applied
+        .iter()
+        .flat_map(|(capability, newest)| pending(dialect, *capability, 0).filter(|one| one.0 <= *newest));
     let made = scripts.flat_map(|(_, statements)| statements).filter_map(|statement| {
         match statement.split_whitespace().collect::<Vec<_>>()[..] {
             ["CREATE", "TABLE", "IF", "NOT", "EXISTS", table, ..] => Some(table.to_owned()),
@@ -50,17 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scripts_make_the_tables_of_their_version() {
+    fn the_scripts_make_the_tables_of_their_capability() {
         for dialect in [Dialect::MySql, Dialect::Sqlite] {
-            assert!(tables(dialect, 0).is_empty());
-            let first = tables(dialect, 1);
-            for name in
-                ["claimstream_schema", "claimstream_shard", "claimstream_queue", "claimstream_message"]
-            {
-                assert!(first.contains(name), "{name}: {first:?}");
-            }
-            let all = tables(dialect, 4);
-            assert!(!first.contains("claimstream_pause") && all.contains("claimstream_pause"));
+            let of = |capabilities: &[Capability]| {
+                tables(dialect, &capabilities.iter().map(|one| (*one, 1)).collect())
+            };
+            assert!(of(&[]).is_empty());
+            let outbox = of(&[Capability::Outbox]);
+            assert_eq!(outbox.len(), 9, "{outbox:?}");
+            assert!(outbox.contains("claimstream_schema") && outbox.contains("claimstream_queue"));
+            assert_eq!(of(&[Capability::ShardLease]).into_iter().collect::<Vec<_>>(), ["claimstream_lease"]);
+            let all = of(Capability::ALL);
             assert!(all.iter().all(|name| name.starts_with("claimstream_")), "{all:?}");
         }
     }

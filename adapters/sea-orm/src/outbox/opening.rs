@@ -1,9 +1,16 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{notification::InAppEntry, step::StepRetention};
+#[cfg(feature = "notifications")]
+use claimstream_domain::notification::InAppEntry;
+#[cfg(feature = "steps")]
+use claimstream_domain::step::StepRetention;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
-use super::schema;
+use super::schema::Schema;
+#[cfg(feature = "notifications")]
+use crate::notifications::{self, repositories::Repositories};
+#[cfg(feature = "steps")]
+use crate::{locks, steps};
 use crate::{
     caller_transactions::begun::CallerTransactions,
     database::{
@@ -12,14 +19,10 @@ use crate::{
     },
     enqueue::rows::Enqueueing,
     failover::Failover,
-    outbox::{
-        handle::SeaOrmOutbox,
-        options::OpenOptions,
-        rooms::{Notifications, Rooms},
-    },
+    outbox::{handle::SeaOrmOutbox, options::OpenOptions, rooms::Rooms},
     queues::newest_count::NewestCount,
     strategy::choose::{build, choose, refuse_order_without_owner},
-    sweep::sweeper::Sweeper,
+    sweep::{part::Part, sweeper::Sweeper},
 };
 
 impl SeaOrmOutbox {
@@ -79,9 +82,7 @@ impl SeaOrmOutbox {
         let dialect = Dialect::of_url(url).map_err(misconfigured)?;
         let settings = options.pools();
         settings.check(dialect).map_err(misconfigured)?;
-        StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
-        let in_app = options.in_app_retention.map_or(Ok(()), InAppEntry::check_retention);
-        in_app.map_err(|e| misconfigured(e.to_string()))?;
+        check_retentions(&options)?;
         let timeout = options.answer_within.unwrap_or(options.acquire_timeout);
         let reached = Reached::of(url, dialect, timeout, options.timer.clone()).await?;
         let (url, health) = (reached.url.as_str(), reached.health());
@@ -90,7 +91,9 @@ impl SeaOrmOutbox {
         let db = &relay.connections;
         let sql = Statements::of(dialect);
         let clock = ServerClock::new(options.frozen_clock.clone(), options.timer.clone());
-        let shards = schema::prepare(db, sql, dialect, &clock, options.create_schema, options.shards).await?;
+        let (create, shards) = (options.create_schema, options.shards);
+        let schema = Schema { db, sql, dialect, clock: &clock, create, shards };
+        let shards = schema.prepare(&options.needed()).await?;
         let identity = Identity::of_opened(db, sql).await?;
         if let Some(given) = given {
             given.check(db, dialect, sql, identity, options.relay_connections, &options.timer).await?;
@@ -120,23 +123,49 @@ impl SeaOrmOutbox {
         };
         let db = Arc::new(db);
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
-        let OpenOptions { retention, step_retention, in_app_retention, strain_limit, lag, order, .. } =
-            options;
-        let sweeper =
-            Sweeper::new(Arc::clone(&db), retention, step_retention, in_app_retention, strain_limit, lag);
+        let sweeps = sweeps(&options);
+        #[cfg(feature = "steps")]
+        let step_retention = options.step_retention;
+        let OpenOptions { retention, strain_limit, lag, order, .. } = options;
+        let sweeper = Sweeper::new(Arc::clone(&db), retention, strain_limit, lag);
         let rooms = Rooms {
             transactions: CallerTransactions { db: Arc::clone(&db) },
-            notifications: Notifications::of(&enqueueing),
+            #[cfg(feature = "notifications")]
+            notifications: Repositories::of(&enqueueing),
+            #[cfg(feature = "steps")]
+            step_retention,
             strategy,
             claims: build(strategy, &enqueueing, &failover, order),
             failover,
             sweeper: Arc::new(sweeper),
+            sweeps,
             counted: NewestCount::default(),
             enqueueing,
             db,
         };
         Ok(Self { rooms: Arc::new(rooms) })
     }
+}
+
+fn check_retentions(options: &OpenOptions) -> Result<(), StoreError> {
+    #[cfg(feature = "steps")]
+    StepRetention::check(options.step_retention).map_err(|e| misconfigured(e.to_string()))?;
+    #[cfg(feature = "notifications")]
+    options
+        .in_app_retention
+        .map_or(Ok(()), InAppEntry::check_retention)
+        .map_err(|e| misconfigured(e.to_string()))?;
+    Ok(())
+}
+
+/// What a sweep takes away besides what messages leave behind, in the order in which it goes: bodies before requests, requests before attempts.
+fn sweeps(options: &OpenOptions) -> Vec<Part> {
+    let mut parts = Vec::new();
+    #[cfg(feature = "steps")]
+    parts.extend([locks::sweep::part(), steps::sweep::part(options.step_retention)]);
+    #[cfg(feature = "notifications")]
+    parts.extend(notifications::sweep::parts(options.retention, options.in_app_retention));
+    parts
 }
 
 pub(super) fn misconfigured(why: impl Into<String>) -> StoreError {

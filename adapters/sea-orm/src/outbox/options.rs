@@ -1,10 +1,15 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use claimstream_domain::{Retention, ShardCount, StrainLimit, notification::InAppEntry, step::StepRetention};
+#[cfg(feature = "notifications")]
+use claimstream_domain::notification::InAppEntry;
+#[cfg(feature = "steps")]
+use claimstream_domain::step::StepRetention;
+use claimstream_domain::{Retention, ShardCount, StrainLimit};
 use claimstream_ports::Telemetry;
 
 use crate::{
     database::{
+        capability::Capability,
         clock::FrozenClock,
         pool::{HardenedPool, LockWaits},
         pools::PoolSettings,
@@ -24,6 +29,10 @@ pub struct OpenOptions {
     pub strategy: StrategyChoice,
     /// Whether messages of one ordering key follow each other; no order by default.
     pub order: Order,
+    /// What the database is used for by this process, besides the outbox and what the strategy needs: all that this build has by default.
+    ///
+    /// Their tables have to be there, or are made.
+    pub capabilities: BTreeSet<Capability>,
     /// Makes the tables if they are not there. Switch it off where the service may not create tables, and apply what
     /// [`schema`](crate::schema()) prints by other means.
     pub create_schema: bool,
@@ -48,9 +57,11 @@ pub struct OpenOptions {
     /// How long what finished messages leave behind is kept; a day by default.
     pub retention: Retention,
     /// How long the steps of a run are kept after its last change; 30 days by default, and at least an hour.
+    #[cfg(feature = "steps")]
     pub step_retention: Duration,
     /// How long entries of inboxes inside the application are kept, read or not; a year by default, and at least a day. `None` keeps them
     /// until they are erased.
+    #[cfg(feature = "notifications")]
     pub in_app_retention: Option<Duration>,
     /// Under how much strain a sweep still goes on.
     pub strain_limit: StrainLimit,
@@ -75,6 +86,7 @@ impl Default for OpenOptions {
         Self {
             strategy: StrategyChoice::Auto,
             order: Order::None,
+            capabilities: Capability::ALL.iter().copied().filter(|one| *one != Capability::ShardLease).collect(),
             create_schema: true,
             shards: ShardCount::default(),
             max_payload: None,
@@ -83,7 +95,9 @@ impl Default for OpenOptions {
             acquire_timeout: pool.acquire_timeout,
             answer_within: None,
             retention: Retention::default(),
+            #[cfg(feature = "steps")]
             step_retention: StepRetention::DEFAULT,
+            #[cfg(feature = "notifications")]
             in_app_retention: Some(InAppEntry::RETENTION),
             strain_limit: StrainLimit::default(),
             lag: None,
@@ -96,6 +110,16 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
+    /// The capabilities that an opening asks for.
+    pub(super) fn needed(&self) -> BTreeSet<Capability> {
+        let mut needed = self.capabilities.clone();
+        needed.insert(Capability::Outbox);
+        if self.strategy == StrategyChoice::Exactly(Strategy::ShardLease) {
+            needed.insert(Capability::ShardLease);
+        }
+        needed
+    }
+
     pub(super) fn pools(&self) -> PoolSettings {
         let leases_shards = self.strategy == StrategyChoice::Exactly(Strategy::ShardLease);
         PoolSettings {

@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use claimstream_domain::ShardCount;
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, DatabaseConnection};
@@ -5,7 +7,8 @@ use sea_orm::{ConnectionTrait, DatabaseConnection};
 use crate::{
     database::{
         args::Args,
-        classify::{classify, is_known_index, is_missing_table},
+        capability::{Capability, applied},
+        classify::classify,
         clock::ServerClock,
         dialect::Dialect,
         sql::text,
@@ -15,80 +18,51 @@ use crate::{
     resharding::shards::count,
 };
 
-/// The newest version of the tables; [`schema`] holds one script for each.
-pub(crate) const VERSION: i64 = 4;
+/// A version of a capability's tables, with the script that makes it.
+type Version = (i64, &'static str);
 
-/// The scripts that make the tables, by version, to be applied by other means.
+/// The scripts that make the tables of a capability, by version, to be applied by other means.
 ///
-/// Each statement is idempotent and atomic, so scripts may run again, also concurrently. After them, one row for each
-/// shard goes into `claimstream_shard` and the version into `claimstream_schema`;
+/// Each statement is idempotent and atomic, so scripts may run again, also concurrently. After those of the outbox, one row for each shard
+/// goes into `claimstream_shard`, and after all the versions into `claimstream_schema`;
 /// [`printable_schema`](crate::SeaOrmOutbox::printable_schema) writes that too.
-pub fn schema(dialect: Dialect) -> &'static [(i64, &'static str)] {
-    match dialect {
-        Dialect::MySql => &[
-            (1, include_str!("../sql/schema/schema_1.mysql.sql")),
-            (
-                2,
-                concat!(
-                    include_str!("../sql/schema/schema_2.mysql.sql"),
-                    include_str!("../sql/schema/schema_2_lock.mysql.sql")
-                ),
-            ),
-            (3, include_str!("../sql/schema/schema_3.mysql.sql")),
-            (
-                4,
-                concat!(
-                    include_str!("../sql/schema/schema_4_core.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_in_app.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_serve.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_attempts.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_receipts.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_preferences.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_templates.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_directory.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_digests.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_pauses.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_audit.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_erasures.mysql.sql"),
-                    include_str!("../sql/schema/schema_4_resharding.mysql.sql")
-                ),
-            ),
-        ],
-        Dialect::Sqlite => &[
-            (1, include_str!("../sql/schema/schema_1.sqlite.sql")),
-            (
-                2,
-                concat!(
-                    include_str!("../sql/schema/schema_2.sqlite.sql"),
-                    include_str!("../sql/schema/schema_2_lock.sqlite.sql")
-                ),
-            ),
-            (3, include_str!("../sql/schema/schema_3.sqlite.sql")),
-            (
-                4,
-                concat!(
-                    include_str!("../sql/schema/schema_4_core.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_in_app.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_serve.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_attempts.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_receipts.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_preferences.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_templates.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_directory.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_digests.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_pauses.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_audit.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_erasures.sqlite.sql"),
-                    include_str!("../sql/schema/schema_4_resharding.sqlite.sql")
-                ),
-            ),
-        ],
+pub fn schema(dialect: Dialect, capability: Capability) -> &'static [(i64, &'static str)] {
+    macro_rules! versions {
+        ($($file:literal),+) => {
+            match dialect {
+                Dialect::MySql => &[$(include_version!($file, ".mysql.sql")),+],
+                Dialect::Sqlite => &[$(include_version!($file, ".sqlite.sql")),+],
+            }
+        };
     }
+    macro_rules! include_version {
+        ($file:literal, $end:literal) => {
+            (1, include_str!(concat!("../sql/tables/", $file, "_1", $end)))
+        };
+    }
+    let versions: &'static [Version] = match capability {
+        Capability::Outbox => versions!("outbox"),
+        Capability::ShardLease => versions!("shard_lease"),
+        #[cfg(feature = "steps")]
+        Capability::Steps => versions!("steps"),
+        #[cfg(feature = "notifications")]
+        Capability::Notifications => versions!("notifications"),
+    };
+    versions
+}
+
+/// The newest version of a capability's tables.
+pub(crate) fn newest(capability: Capability) -> i64 {
+    schema(Dialect::MySql, capability).iter().map(|(version, _)| *version).max().unwrap_or_default()
 }
 
 impl crate::SeaOrmOutbox {
-    /// The whole schema as one script, ready to be pasted into another tool; it may run again.
-    pub fn printable_schema(dialect: Dialect, shards: ShardCount) -> String {
+    /// The tables of the outbox and of these capabilities as one script, ready to be pasted into another tool; it may run again.
+    pub fn printable_schema(
+        dialect: Dialect,
+        capabilities: &BTreeSet<Capability>,
+        shards: ShardCount,
+    ) -> String {
         let (now, ignore) = match dialect {
             Dialect::MySql => (
                 "UTC_TIMESTAMP(6)",
@@ -100,118 +74,133 @@ impl crate::SeaOrmOutbox {
             }
         };
         let [shard_known, version_known] = ignore;
+        let (mut tables, mut versions) = (String::new(), Vec::new());
+        for capability in with_outbox(capabilities) {
+            for (version, script) in schema(dialect, capability) {
+                tables += script;
+                tables.push('\n');
+                versions.push(format!("('{capability}', {version}, {now})"));
+            }
+        }
         let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
-        let numbers = numbers.join(", ");
-        let tables: String = schema(dialect).iter().map(|(_, file)| repeatable(file)).collect();
-        let versions = schema(dialect).iter().map(|(version, _)| format!("({version}, {now})"));
-        let versions = versions.collect::<Vec<_>>().join(", ");
+        let (numbers, versions) = (numbers.join(", "), versions.join(", "));
         format!(
-            "{tables}\nINSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
-             INSERT INTO claimstream_schema (version, applied_at) VALUES {versions}\n{version_known};\n"
+            "{tables}INSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
+             INSERT INTO claimstream_schema (capability, version, applied_at) VALUES {versions}\n{version_known};\n"
         )
     }
 }
 
-/// A script whose indexes are made only if they are missing. MySQL has no word for that, so its own tables are asked.
-fn repeatable(script: &str) -> String {
-    script.split_inclusive('\n').map(|line| unless_there(line).unwrap_or_else(|| line.to_owned())).collect()
-}
-
-/// The statements for a line that makes an index on MySQL or MariaDB.
-fn unless_there(line: &str) -> Option<String> {
-    let (index, on) =
-        line.strip_prefix("CREATE INDEX ")?.split_once(" ON ").filter(|(index, _)| !index.contains(' '))?;
-    let table = on.split_whitespace().next()?;
-    let make = line.trim_end().trim_end_matches(';');
-    Some(format!(
-        "SET @make = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()\n\
-         \x20\x20   AND table_name = '{table}' AND index_name = '{index}'), 'DO 0',\n\
-         \x20 '{make}');\n\
-         PREPARE make FROM @make;\nEXECUTE make;\nDEALLOCATE PREPARE make;\n"
-    ))
+fn with_outbox(capabilities: &BTreeSet<Capability>) -> BTreeSet<Capability> {
+    capabilities.iter().copied().chain([Capability::Outbox]).collect()
 }
 
 /// How often making or reading the schema is tried while other processes do the same.
 const TRIES: usize = 10;
 
-/// Makes or checks the tables and answers into how many shards queues are cut.
-///
-/// Every statement may be repeated: an instance that comes between has made what this one would have made.
-pub(crate) async fn prepare(
-    db: &DatabaseConnection,
-    sql: &Statements,
-    dialect: Dialect,
-    clock: &ServerClock,
-    create: bool,
-    shards: ShardCount,
-) -> Result<ShardCount, StoreError> {
-    let mut tries = 1;
-    loop {
-        match prepare_once(db, sql, dialect, clock, create, shards).await {
-            Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
-            prepared => return prepared,
-        }
-    }
+/// What an opening asks of the tables of a database.
+pub(crate) struct Schema<'a> {
+    pub(crate) db: &'a DatabaseConnection,
+    pub(crate) sql: &'a Statements,
+    pub(crate) dialect: Dialect,
+    pub(crate) clock: &'a ServerClock,
+    /// Whether missing tables are made.
+    pub(crate) create: bool,
+    /// Into how many shards queues are cut, if that is not decided yet.
+    pub(crate) shards: ShardCount,
 }
 
-async fn prepare_once(
-    db: &DatabaseConnection,
-    sql: &Statements,
-    dialect: Dialect,
-    clock: &ServerClock,
-    create: bool,
-    shards: ShardCount,
-) -> Result<ShardCount, StoreError> {
-    let applied = applied(db, sql).await?;
-    if applied < VERSION {
-        if !create {
-            return Err(missing());
-        }
-        apply(db, sql, dialect, clock, shards, applied).await?;
-    }
-    count(db, sql).await
-}
-
-/// The newest version that has been applied; 0 if there are no tables.
-pub(crate) async fn applied(db: &DatabaseConnection, sql: &Statements) -> Result<i64, StoreError> {
-    match rows(db, "schema", sql.schema.version.bind(&Args::new())).await {
-        Ok(found) => found.first().map_or(Ok(0), |row| row.int("version")),
-        Err(error) if is_missing_table(&error) => Ok(0),
-        Err(error) => Err(error),
-    }
-}
-
-/// Applies the scripts that are newer than `applied`. The older ones are left alone: every enqueue shares a lock on the row of the
-/// first version, and writing that row would wait for all callers' transactions, and they for it.
-async fn apply(
-    db: &DatabaseConnection,
-    sql: &Statements,
-    dialect: Dialect,
-    clock: &ServerClock,
-    shards: ShardCount,
-    applied: i64,
-) -> Result<(), StoreError> {
-    for (version, statements) in pending(dialect, applied) {
-        for statement in &statements {
-            match db.execute_unprepared(statement).await.map_err(|e| classify("schema", e)) {
-                Err(error) if !is_known_index(&error) => return Err(error),
-                Err(_) | Ok(_) => {}
+impl Schema<'_> {
+    /// Makes or checks the tables of the outbox and of these capabilities, and returns into how many shards queues are cut.
+    ///
+    /// Every statement may be repeated: an instance that comes between has made what this one would have made.
+    pub(crate) async fn prepare(
+        &self,
+        capabilities: &BTreeSet<Capability>,
+    ) -> Result<ShardCount, StoreError> {
+        let mut tries = 1;
+        loop {
+            match self.prepare_once(capabilities).await {
+                Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
+                prepared => return prepared,
             }
         }
-        // The first instance decides the number of shards: one insert of all of them, which fails for everybody else.
-        if rows(db, "schema", sql.schema.shard_list.bind(&Args::new())).await?.is_empty() {
-            insert_shards(db, sql, &numbers(shards)).await?;
-        }
-        let applied = Args::at(dialect, clock).with("version", version);
-        run(db, "schema", sql.schema.applied.bind(&applied)).await?;
-        tracing::info!(version, "schema applied");
     }
-    Ok(())
+
+    async fn prepare_once(&self, capabilities: &BTreeSet<Capability>) -> Result<ShardCount, StoreError> {
+        let applied = applied(self.db, self.sql).await?;
+        match (self.create, missing(capabilities, &applied)) {
+            (true, _) => self.apply(&older(capabilities, &applied), &applied).await?,
+            (false, missing) if !missing.is_empty() => return Err(not_there(&missing)),
+            (false, _) => {}
+        }
+        count(self.db, self.sql).await
+    }
+
+    /// Applies the scripts that are newer than what was applied. The older ones are left alone: every enqueue shares a lock on the row of the
+    /// outbox's first version, and writing that row would wait for all callers' transactions, and they for it.
+    async fn apply(
+        &self,
+        missing: &[Capability],
+        applied: &BTreeMap<Capability, i64>,
+    ) -> Result<(), StoreError> {
+        for capability in missing {
+            let known = applied.get(capability).copied().unwrap_or_default();
+            for (version, statements) in pending(self.dialect, *capability, known) {
+                for statement in &statements {
+                    let made = self.db.execute_unprepared(statement).await;
+                    made.map_err(|error| classify("schema", error))?;
+                }
+                if *capability == Capability::Outbox {
+                    self.insert_shards().await?;
+                }
+                let args = Args::at(self.dialect, self.clock).with("capability", capability.name());
+                let args = args.with("version", version);
+                run(self.db, "schema", self.sql.schema.applied.bind(&args)).await?;
+                tracing::info!(%capability, version, "schema applied");
+            }
+        }
+        Ok(())
+    }
+
+    /// The first instance decides the number of shards: one insert of all of them, which fails for every other instance.
+    async fn insert_shards(&self) -> Result<(), StoreError> {
+        let sql = &self.sql.schema;
+        if !rows(self.db, "schema", sql.shard_list.bind(&Args::new())).await?.is_empty() {
+            return Ok(());
+        }
+        let insert = sql.shard_insert.bind_rows(&Args::new(), &numbers(self.shards));
+        match run(self.db, "schema", insert).await {
+            Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
+            done => done.map(|_| ()),
+        }
+    }
 }
 
-/// What is sent for each version that is newer than `applied`, statement by statement.
-pub(super) fn pending(dialect: Dialect, applied: i64) -> impl Iterator<Item = (i64, Vec<String>)> {
-    let newer = schema(dialect).iter().filter(move |(version, _)| *version > applied);
+/// The outbox and these capabilities, without those whose tables are there in the newest version.
+pub(super) fn missing(
+    capabilities: &BTreeSet<Capability>,
+    applied: &BTreeMap<Capability, i64>,
+) -> Vec<Capability> {
+    let all = with_outbox(capabilities).into_iter();
+    all.filter(|one| applied.get(one).copied().unwrap_or_default() < newest(*one)).collect()
+}
+
+/// What an opening that makes tables applies: what is [missing], and newer versions of whatever else is there.
+pub(super) fn older(
+    capabilities: &BTreeSet<Capability>,
+    applied: &BTreeMap<Capability, i64>,
+) -> Vec<Capability> {
+    missing(&capabilities.iter().chain(applied.keys()).copied().collect(), applied)
+}
+
+/// What is sent for each version of a capability's tables that is newer than `applied`, statement by statement.
+pub(super) fn pending(
+    dialect: Dialect,
+    capability: Capability,
+    applied: i64,
+) -> impl Iterator<Item = (i64, Vec<String>)> {
+    let newer = schema(dialect, capability).iter().filter(move |(version, _)| *version > applied);
     newer.map(|(version, script)| {
         let script = text(script);
         let statements = script.split(';').map(str::trim).filter(|statement| !statement.is_empty());
@@ -224,24 +213,15 @@ pub(super) fn numbers(shards: ShardCount) -> Vec<Args> {
     shards.shards().map(|shard| Args::new().with("shard", i64::from(shard.number()))).collect()
 }
 
-async fn insert_shards(
-    db: &DatabaseConnection,
-    sql: &Statements,
-    numbers: &[Args],
-) -> Result<(), StoreError> {
-    match run(db, "schema", sql.schema.shard_insert.bind_rows(&Args::new(), numbers)).await {
-        Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
-        done => done.map(|_| ()),
-    }
-}
-
-fn missing() -> StoreError {
+fn not_there(missing: &[Capability]) -> StoreError {
+    let names: Vec<_> = missing.iter().map(|capability| capability.name()).collect();
+    let names = names.join(", ");
     StoreError::new(
         StoreErrorKind::Misconfigured,
         "open",
         format!(
-            "the tables are missing or older than version {VERSION}; run `claimstream schema apply`; a service \
-             that opens with create_schema = true makes them itself"
+            "tables are missing or older than this version needs, those of: {names}; run `claimstream schema apply --for {names}`; a \
+             service that opens with create_schema = true makes them itself"
         ),
     )
 }

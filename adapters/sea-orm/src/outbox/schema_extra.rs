@@ -41,14 +41,14 @@ impl SchemaExtra {
 
     fn making(self) -> &'static str {
         match self {
-            Self::EnqueueRoutine => include_str!("../sql/schema/schema_extra_enqueue.mysql.sql"),
-            Self::DebeziumView => include_str!("../sql/schema/schema_extra_debezium.mysql.sql"),
+            Self::EnqueueRoutine => include_str!("../sql/extras/enqueue.mysql.sql"),
+            Self::DebeziumView => include_str!("../sql/extras/debezium.mysql.sql"),
         }
     }
 }
 
 /// MySQL cannot replace a procedure.
-const TAKE_ROUTINE_AWAY: &str = include_str!("../sql/schema/schema_extra_enqueue_drop.mysql.sql");
+const TAKE_ROUTINE_AWAY: &str = include_str!("../sql/extras/enqueue_drop.mysql.sql");
 
 impl SeaOrmOutbox {
     /// Makes a part of the schema that other programs use, in place of an earlier one. SQLite is refused as `Unsupported`.

@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use claimstream_domain::ShardCount;
 use claimstream_ports::StoreError;
 use sea_orm::{ConnectOptions, Database, DatabaseConnection};
@@ -6,12 +8,13 @@ use super::{
     gone_tables::gone_tables,
     opening::{misconfigured, own_or_current_runtime},
     options::OpenOptions,
-    schema::{VERSION, applied, numbers, pending},
+    schema::{newest, numbers, older, pending},
     schema_step::{Known, SchemaStep, judge},
 };
 use crate::{
     database::{
         args::Args,
+        capability::{Capability, applied},
         clock::ServerClock,
         connecting,
         dialect::Dialect,
@@ -36,14 +39,23 @@ pub struct SchemaPlan {
     pub server: String,
     /// Whether the ways of the steps were tried on servers of its kind that are as old; otherwise they are those of newer ones.
     pub is_tried: bool,
-    /// The newest version of the tables that was applied; 0 without tables.
-    pub applied: i64,
-    /// The newest version that this library knows.
-    pub newest: i64,
+    /// The capabilities that were asked for or are there already.
+    pub capabilities: Vec<CapabilityPlan>,
     /// The tables of the versions that were applied that are not there, as after a `DROP TABLE`; no step makes them.
     pub gone: Vec<String>,
     /// In the order in which they are sent; none if the tables are of the newest version or of a newer one.
     pub steps: Vec<SchemaStep>,
+}
+
+/// How the tables of one capability stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CapabilityPlan {
+    /// Which it is.
+    pub capability: Capability,
+    /// The newest version of its tables that was applied; 0 without tables.
+    pub applied: i64,
+    /// The newest version that this library knows.
+    pub newest: i64,
 }
 
 impl SeaOrmOutbox {
@@ -71,17 +83,33 @@ async fn plan(url: &str, options: &OpenOptions) -> Result<SchemaPlan, StoreError
     let url = reached.url.as_str();
     let sql = Statements::of(dialect);
     let Some(db) = connect(url, dialect, options).await? else {
-        return Ok(of_new(dialect, sql, options.shards));
+        return Ok(of_new(dialect, sql, options));
     };
-    let planned = examine(&db, dialect, sql, options.shards).await;
+    let planned = examine(&db, dialect, sql, options).await;
     let _ = db.close().await;
     planned
 }
 
 /// A file that is not there, for which every statement is to be sent.
-fn of_new(dialect: Dialect, sql: &Statements, shards: ShardCount) -> SchemaPlan {
-    let steps = steps(dialect, sql, 0, Some(shards), Known::default());
-    SchemaPlan { server: SQLITE.into(), is_tried: true, applied: 0, newest: VERSION, gone: Vec::new(), steps }
+fn of_new(dialect: Dialect, sql: &Statements, options: &OpenOptions) -> SchemaPlan {
+    let (capabilities, applied) = (options.needed(), BTreeMap::new());
+    SchemaPlan {
+        server: SQLITE.into(),
+        is_tried: true,
+        capabilities: plans(&capabilities, &applied),
+        gone: Vec::new(),
+        steps: steps(dialect, sql, &older(&capabilities, &applied), &applied, Some(options.shards), Known::default()),
+    }
+}
+
+fn plans(wanted: &BTreeSet<Capability>, applied: &BTreeMap<Capability, i64>) -> Vec<CapabilityPlan> {
+    let all: BTreeSet<_> = wanted.iter().chain(applied.keys()).copied().chain([Capability::Outbox]).collect();
+    let plan = |capability| CapabilityPlan {
+        capability,
+        applied: applied.get(&capability).copied().unwrap_or_default(),
+        newest: newest(capability),
+    };
+    all.into_iter().map(plan).collect()
 }
 
 const SQLITE: &str = "SQLite, bundled";
@@ -123,7 +151,7 @@ async fn examine(
     db: &DatabaseConnection,
     dialect: Dialect,
     sql: &Statements,
-    shards: ShardCount,
+    options: &OpenOptions,
 ) -> Result<SchemaPlan, StoreError> {
     let none = Args::new();
     let (server, is_tried) = match dialect {
@@ -135,24 +163,24 @@ async fn examine(
             (server_name(db, sql).await?, is_tried(version))
         }
     };
-    let applied = applied(db, sql).await?;
-    let known = known(db, dialect, sql).await?;
+    let mut applied = applied(db, sql).await?;
+    let known = known(db, sql).await?;
     let is_cut = known.tables.contains_key("claimstream_shard")
         && !rows(db, PLAN, sql.schema.shard_list.bind(&none)).await?.is_empty();
-    let shards = (!is_cut).then_some(shards);
-    Ok(SchemaPlan {
-        server,
-        is_tried,
-        applied,
-        newest: VERSION,
+    let shards = (!is_cut).then_some(options.shards);
+    let capabilities = options.needed();
+    let steps = steps(dialect, sql, &older(&capabilities, &applied), &applied, shards, known);
+    let plans = plans(&capabilities, &applied);
+    if is_cut {
         // Shards are written behind the first version, also where the table of versions is gone.
-        gone: gone_tables(db, sql, dialect, applied.max(i64::from(is_cut))).await?,
-        steps: steps(dialect, sql, applied, shards, known),
-    })
+        applied.entry(Capability::Outbox).or_insert(1);
+    }
+    let gone = gone_tables(db, sql, dialect, &applied).await?;
+    Ok(SchemaPlan { server, is_tried, capabilities: plans, gone, steps })
 }
 
 /// The tables that are there, with about as many rows, and the indexes.
-async fn known(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> Result<Known, StoreError> {
+async fn known(db: &DatabaseConnection, sql: &Statements) -> Result<Known, StoreError> {
     let none = Args::new();
     let mut known = Known::default();
     for row in &rows(db, PLAN, sql.schema.tables.bind(&none)).await? {
@@ -162,13 +190,6 @@ async fn known(db: &DatabaseConnection, dialect: Dialect, sql: &Statements) -> R
     for row in &rows(db, PLAN, sql.schema.indexes.bind(&none)).await? {
         let Index { on_table, name } = Index::read(row)?;
         known.indexes.push((on_table, name));
-    }
-    if let (Dialect::Sqlite, Some(requests)) =
-        (dialect, known.tables.get_mut("claimstream_notification_request"))
-    {
-        let counted = rows(db, PLAN, sql.schema.requests.bind(&none)).await?;
-        let counted = counted.first().map(Requests::read).transpose()?;
-        *requests = counted.map(|counted| counted.estimate);
     }
     Ok(known)
 }
@@ -181,28 +202,28 @@ row! {
     struct Index of "schema/indexes" { on_table: String, name: String }
 }
 
-row! {
-    struct Requests of "schema/requests" { estimate: u64 }
-}
-
 /// The statements of all versions that are not applied, in order, each with what it does to what is there then.
 fn steps(
     dialect: Dialect,
     sql: &Statements,
-    applied: i64,
-    shards: Option<ShardCount>,
+    capabilities: &[Capability],
+    applied: &BTreeMap<Capability, i64>,
+    mut shards: Option<ShardCount>,
     mut known: Known,
 ) -> Vec<SchemaStep> {
-    let mut shards = shards;
     let mut steps = Vec::new();
     let clock = ServerClock::new(None, StoreTimer::default());
-    for (version, mut statements) in pending(dialect, applied) {
-        if let Some(shards) = shards.take() {
-            statements.push(sql.schema.shard_insert.bind_rows(&Args::new(), &numbers(shards)).sql);
+    for capability in capabilities {
+        let applied = applied.get(capability).copied().unwrap_or_default();
+        for (version, mut statements) in pending(dialect, *capability, applied) {
+            if *capability == Capability::Outbox && let Some(shards) = shards.take() {
+                statements.push(sql.schema.shard_insert.bind_rows(&Args::new(), &numbers(shards)).sql);
+            }
+            let args = Args::at(dialect, &clock).with("capability", capability.name());
+            statements.push(sql.schema.applied.bind(&args.with("version", version)).sql);
+            let judged = statements.iter().map(|one| judge(dialect, (*capability, version), one, &mut known));
+            steps.extend(judged);
         }
-        let noted = Args::at(dialect, &clock).with("version", version);
-        statements.push(sql.schema.applied.bind(&noted).sql);
-        steps.extend(statements.iter().map(|statement| judge(dialect, version, statement, &mut known)));
     }
     steps
 }

@@ -1,11 +1,13 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use crate::database::dialect::Dialect;
+use crate::database::{capability::Capability, dialect::Dialect};
 
 /// One statement that making or renewing the tables sends, and what it costs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SchemaStep {
-    /// The version of the tables that it belongs to.
+    /// The capability whose tables it makes or renews.
+    pub capability: Capability,
+    /// The version of these tables.
     pub version: i64,
     /// As it is sent; `?` stands for a value.
     pub statement: String,
@@ -85,17 +87,13 @@ pub(super) struct Known {
     pub(super) indexes: Vec<(String, String)>,
 }
 
-/// Changes of columns, which their words alone do not say: how the statement begins, what it does, and how servers carry it out.
-///
-/// The trials of schema plans have each server say whether that is so.
-const COLUMNS: [(&str, &str, SchemaWay); 1] = [(
-    "ALTER TABLE claimstream_notification_message MODIFY status ENUM",
-    "adds a status behind the others",
-    SchemaWay::Instant,
-)];
-
 /// Judges a statement by its words and by what is there, and notes what it makes.
-pub(super) fn judge(dialect: Dialect, version: i64, statement: &str, known: &mut Known) -> SchemaStep {
+pub(super) fn judge(
+    dialect: Dialect,
+    (capability, version): (Capability, i64),
+    statement: &str,
+    known: &mut Known,
+) -> SchemaStep {
     let words: Vec<&str> = statement.split_whitespace().collect();
     let (table, change, way, rights) = match words[..] {
         ["CREATE", "TABLE", "IF", "NOT", "EXISTS", table, ..] => {
@@ -112,12 +110,8 @@ pub(super) fn judge(dialect: Dialect, version: i64, statement: &str, known: &mut
             (table, format!("adds the index {index}"), way, INDEX)
         }
         ["ALTER", "TABLE", table, ..] => {
-            let normal = words.join(" ");
-            let listed = COLUMNS.iter().find(|(beginning, ..)| normal.starts_with(beginning));
-            // What is not listed is taken for the worst.
-            let (change, way) =
-                listed.map_or(("changes columns", SchemaWay::Copy), |(_, change, way)| (*change, *way));
-            (table, change.to_owned(), way, ALTER)
+            // No released version changes columns; one that does has its statements listed with how servers carry them out.
+            (table, "changes columns".to_owned(), SchemaWay::Copy, ALTER)
         }
         ["DROP", "VIEW", "IF", "EXISTS", view] => {
             let way = unless(known.tables.remove(view).is_none(), SchemaWay::Instant);
@@ -138,13 +132,14 @@ pub(super) fn judge(dialect: Dialect, version: i64, statement: &str, known: &mut
             ("claimstream_shard", "notes the shards".to_owned(), SchemaWay::Instant, ROWS)
         }
         ["INSERT", "INTO", table, ..] => {
-            (table, format!("notes version {version}"), SchemaWay::Instant, ROWS)
+            (table, format!("notes version {version} of {capability}"), SchemaWay::Instant, ROWS)
         }
         _ => ("", "is not known".to_owned(), SchemaWay::Copy, ALTER),
     };
     let rows = known.tables.get(table).copied().flatten();
     let rights = if dialect == Dialect::Sqlite { &[] } else { rights };
     SchemaStep {
+        capability,
         version,
         statement: statement.to_owned(),
         table: table.to_owned(),
@@ -179,18 +174,20 @@ mod tests {
     use super::*;
     use crate::outbox::schema::pending;
 
-    fn steps(dialect: Dialect, applied: i64, known: &mut Known) -> Vec<SchemaStep> {
-        let all = pending(dialect, applied);
-        let judged = all.flat_map(|(version, all)| {
-            all.iter().map(|one| judge(dialect, version, one, known)).collect::<Vec<_>>()
-        });
-        judged.collect()
+    fn steps(dialect: Dialect, known: &mut Known) -> Vec<SchemaStep> {
+        let mut steps = Vec::new();
+        for capability in Capability::ALL {
+            for (version, all) in pending(dialect, *capability, 0) {
+                steps.extend(all.iter().map(|one| judge(dialect, (*capability, version), one, known)));
+            }
+        }
+        steps
     }
 
     #[test]
     fn every_statement_of_the_scripts_is_known() {
         for dialect in [Dialect::MySql, Dialect::Sqlite] {
-            for step in steps(dialect, 0, &mut Known::default()) {
+            for step in steps(dialect, &mut Known::default()) {
                 let named = step.table.starts_with("claimstream_") && !step.table.contains(['(', ',']);
                 assert!(named && step.way != SchemaWay::Copy, "{step:?}");
             }
@@ -199,19 +196,18 @@ mod tests {
 
     #[test]
     fn tables_that_are_new_have_no_rows_and_those_that_are_there_keep_theirs() {
-        let of_index = |known: &mut Known| {
-            let all = steps(Dialect::MySql, 3, known);
-            all.into_iter().find(|step| step.change == "adds the index requests_by_age").unwrap()
+        let index = |rows: Option<u64>, known: &mut Known| {
+            known.tables.insert("claimstream_dead".into(), rows);
+            let statement = "CREATE INDEX by_age ON claimstream_dead (created_at)";
+            judge(Dialect::MySql, (Capability::Outbox, 9), statement, known)
         };
-        let table = "claimstream_notification_request".to_owned();
-        let mut known = Known { tables: [(table.clone(), Some(5_000_000))].into(), indexes: Vec::new() };
-        let step = of_index(&mut known);
+        let mut known = Known::default();
+        let step = index(Some(5_000_000), &mut known);
         assert_eq!((step.way, step.rows), (SchemaWay::InPlace, Some(5_000_000)));
         assert_eq!(step.about(), Some(Duration::from_secs(50)));
-        assert_eq!(of_index(&mut known).way, SchemaWay::Nothing, "it is there by now");
-        let mut uncounted = Known { tables: [(table, None)].into(), indexes: Vec::new() };
-        assert_eq!(of_index(&mut uncounted).about(), None);
-        let all = steps(Dialect::MySql, 0, &mut Known::default());
+        assert_eq!(index(None, &mut known).way, SchemaWay::Nothing, "it is there by now");
+        assert_eq!(index(None, &mut Known::default()).about(), None);
+        let all = steps(Dialect::MySql, &mut Known::default());
         assert!(
             all.iter().all(|step| step.about() == Some(Duration::ZERO)),
             "a new database is made at once"
@@ -219,17 +215,17 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_columns_that_is_not_listed_is_taken_for_a_copy() {
+    fn a_change_of_columns_is_taken_for_a_copy() {
         let change = "ALTER TABLE claimstream_queue ADD COLUMN later INT NULL FIRST";
-        let step = judge(Dialect::MySql, 9, change, &mut Known::default());
+        let step = judge(Dialect::MySql, (Capability::Outbox, 9), change, &mut Known::default());
         assert_eq!((step.way, step.table.as_str()), (SchemaWay::Copy, "claimstream_queue"));
         assert!(!step.way.is_online());
     }
 
     #[test]
     fn an_index_on_sqlite_keeps_writers_waiting() {
-        let steps = steps(Dialect::Sqlite, 3, &mut Known::default());
+        let steps = steps(Dialect::Sqlite, &mut Known::default());
         let locked: Vec<_> = steps.iter().filter(|step| !step.way.is_online()).collect();
-        assert!(locked.iter().any(|step| step.table == "claimstream_notification_request"), "{locked:?}");
+        assert!(locked.iter().any(|step| step.table == "claimstream_dead"), "{locked:?}");
     }
 }

@@ -13,8 +13,8 @@ impl SeaOrmOutbox {
     const BETWEEN_LEFTOVERS: Duration = Duration::from_secs(1);
 
     /// Deletes once what finished messages left behind and [`retention`](crate::OpenOptions::retention) does not keep:
-    /// their bodies and their dedup keys; and with them old steps, locks that were not held for a day, the names of
-    /// instances that are gone, and what operators did more than a year ago. A live message and its key are never touched.
+    /// their bodies and their dedup keys; and with them the names of instances that are gone, what operators did more than a year
+    /// ago, and what further [capabilities](crate::Capability) keep for a while only, such as old steps. A live message and its key are never touched.
     ///
     /// Settling a message deletes its queue entry only, because deleting the body with it would cost a quarter of the
     /// throughput; the body is left for this. Bodies go by primary key in small chunks, each a statement of its own, with
@@ -34,7 +34,7 @@ impl SeaOrmOutbox {
                 Err(error) => failed = Some(error),
             }
         }
-        let swept = round.all().await;
+        let swept = round.all(&self.rooms.sweeps).await;
         failed.map_or(swept, Err).map(|swept| Swept { bodies: bodies + swept.bodies, ..swept })
     }
 
@@ -53,7 +53,7 @@ impl SeaOrmOutbox {
         // deleted.
         self.rooms.sweeper.pause(Self::FIRST_SWEEP).await;
         loop {
-            if let Err(error) = Round::of(&self.rooms.sweeper).all().await {
+            if let Err(error) = Round::of(&self.rooms.sweeper).all(&self.rooms.sweeps).await {
                 tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
             }
             self.rooms.sweeper.pause(interval).await;

@@ -8,4 +8,3 @@ pub(crate) mod lateness;
 pub(crate) mod newest_count;
 pub(crate) mod observe;
 pub(crate) mod pauses;
-pub(crate) mod timers;

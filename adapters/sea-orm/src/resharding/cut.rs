@@ -14,7 +14,7 @@ use crate::database::{
     Database, classify::classify, deadline::in_time, dialect::Dialect, sql::text, unit::run,
 };
 
-const IN_FILE: &str = include_str!("../sql/schema/schema_cut_queue.sqlite.sql");
+const IN_FILE: &str = include_str!("../sql/triggers/queue.sqlite.sql");
 
 /// Has every message be written by a count, whatever count its writer knows.
 #[derive(Default)]

@@ -54,12 +54,12 @@ fn statements(db: &Database, to: ShardCount) -> Vec<(&'static str, &'static str,
     let new = [Args::new().with("shard", i64::from(u16::MAX))];
     let letters = db.args().with("after", bytes(Uuid::max())).with("limit", 1);
     vec![
-        ("UPDATE", "claimstream_resharding", sql.cut.bind(&count(0))),
-        ("INSERT, UPDATE", "claimstream_resharding", sql.begin.bind(&count(to.get()))),
-        ("DELETE", "claimstream_resharding", sql.end.bind(&count(0))),
+        ("UPDATE", "claimstream_schema", sql.cut.bind(&count(0))),
+        ("INSERT, UPDATE", "claimstream_schema", sql.begin.bind(&count(to.get()))),
+        ("DELETE", "claimstream_schema", sql.end.bind(&count(0))),
         ("INSERT", "claimstream_shard", db.sql.schema.shard_insert.bind_rows(&Args::new(), &new)),
-        ("INSERT, UPDATE", "claimstream_closed_shard", sql.close.bind(&args)),
-        ("DELETE", "claimstream_closed_shard", sql.let_go.bind(&args)),
+        ("INSERT, UPDATE", "claimstream_pause", sql.close.bind(&args)),
+        ("DELETE", "claimstream_pause", sql.let_go.bind(&args)),
         ("SELECT", "claimstream_lease", sql.lease.bind(&args)),
         ("INSERT", "claimstream_lease", lease.insert.bind(&args)),
         ("UPDATE", "claimstream_lease", sql.take.bind(&args)),

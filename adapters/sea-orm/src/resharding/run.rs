@@ -19,6 +19,7 @@ use crate::{
     database::{
         Database,
         args::Args,
+        capability::{Capability, applied},
         dialect::Dialect,
         typed_row::row,
         unit::{rows, run},
@@ -64,6 +65,7 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 const TRIES_BACK: u32 = 10;
 
 async fn begin(db: &Database, to: ShardCount, said: &Said) -> Result<Resharding, StoreError> {
+    refuse_without_leases(db).await?;
     let (now, _) = status(db.relay(), db.sql).await?;
     #[cfg(feature = "mysql")]
     if db.dialect == Dialect::MySql && !now.is_cut {
@@ -79,6 +81,17 @@ async fn begin(db: &Database, to: ShardCount, said: &Said) -> Result<Resharding,
     let begun = now.resharding.filter(|begun| begun.to() == to).ok_or_else(|| another(&now))?;
     said(ReshardStep::Begun(now));
     Ok(begun)
+}
+
+/// Refuses where no lease can be taken: a relay under shard_lease could begin to claim from a shard that is being emptied.
+async fn refuse_without_leases(db: &Database) -> Result<(), StoreError> {
+    let applied = applied(db.relay(), db.sql).await?;
+    if applied.contains_key(&Capability::ShardLease) {
+        return Ok(());
+    }
+    let why = "a resharding takes the leases of shards, also where no relay does, and their table is missing; run `claimstream schema apply \
+               --for shard_lease` first";
+    Err(StoreError::new(StoreErrorKind::Misconfigured, RESHARD, why))
 }
 
 /// Notes that a resharding begins, if nothing is in its way that can be known before.

@@ -22,12 +22,12 @@ pub(super) struct Trigger {
 
 /// The one that is the cut.
 pub(super) const CUT: Trigger =
-    Trigger { name: "queue", file: include_str!("../sql/schema/schema_cut_queue.mysql.sql") };
+    Trigger { name: "queue", file: include_str!("../sql/triggers/queue.mysql.sql") };
 
 /// All of them, the cut last: before it the others do nothing but note in a body where its entry will be.
 pub(super) const TRIGGERS: [Trigger; 3] = [
-    Trigger { name: "message", file: include_str!("../sql/schema/schema_cut_message.mysql.sql") },
-    Trigger { name: "revived", file: include_str!("../sql/schema/schema_cut_revived.mysql.sql") },
+    Trigger { name: "message", file: include_str!("../sql/triggers/message.mysql.sql") },
+    Trigger { name: "revived", file: include_str!("../sql/triggers/revived.mysql.sql") },
     CUT,
 ];
 
@@ -65,7 +65,7 @@ pub(super) async fn made(
 /// open transactions are in the way.
 pub(super) async fn prove_right(db: &Database) -> Result<bool, StoreError> {
     let make =
-        "CREATE TRIGGER claimstream_proof BEFORE DELETE ON claimstream_resharding FOR EACH ROW BEGIN END";
+        "CREATE TRIGGER claimstream_proof BEFORE DELETE ON claimstream_audit FOR EACH ROW BEGIN END";
     Ok(change(db, make).await? && change(db, "DROP TRIGGER IF EXISTS claimstream_proof").await?)
 }
 

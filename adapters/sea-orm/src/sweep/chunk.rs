@@ -161,12 +161,6 @@ impl Sweeper {
         self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.instances.bind(&args))).await
     }
 
-    /// Forgets some of the locks that were not held since the bound, and says how many.
-    pub(super) async fn sweep_locks(&self, bound: i64, most: u32) -> Result<u64, StoreError> {
-        let args = self.db.args().with("bound", bound).with("limit", i64::from(most));
-        self.db.restarting(|| run(self.db.relay(), SWEEP, self.db.sql.sweep.locks.bind(&args))).await
-    }
-
     /// The server's time, asked for now.
     pub(crate) async fn fresh_now(&self) -> Result<i64, StoreError> {
         self.db.clock.forget();
@@ -205,5 +199,5 @@ row! {
 
 row! {
     /// The place of a live message.
-    struct LiveRow of "sweep/live", "steps/live" { id: Uuid, queue: Vec<u8>, shard: i64, due_at: i64 }
+    struct LiveRow of "sweep/live", "alive/live" { id: Uuid, queue: Vec<u8>, shard: i64, due_at: i64 }
 }

@@ -1,17 +1,14 @@
 //! What finished messages leave behind, and how it is taken away.
 
-mod attempts;
+pub(crate) mod alive;
 mod audit;
 pub(crate) mod chunk;
 mod dedup_keys;
-mod erasures;
-mod in_app;
 pub(crate) mod lag;
 pub(crate) mod leftovers;
+pub(crate) mod part;
 mod parts;
-pub(crate) mod requests;
 pub(crate) mod round;
-pub(crate) mod steps;
 pub(crate) mod strain;
 pub(crate) mod sweeper;
 pub(crate) mod swept;

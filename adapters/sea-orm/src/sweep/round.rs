@@ -1,6 +1,6 @@
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::Future, sync::Arc, time::Duration};
 
-use claimstream_domain::{Retention, SweepPace};
+use claimstream_domain::SweepPace;
 use claimstream_ports::{Measured, StoreError};
 use uuid::Uuid;
 
@@ -8,8 +8,8 @@ use crate::{
     database::{clock::micros, store_timer::Stopwatch},
     sweep::{
         chunk::Left,
+        part::Part,
         parts::Parts,
-        steps::SagaPlace,
         sweeper::Sweeper,
         swept::{SWEEP, Swept},
         window::Window,
@@ -17,19 +17,13 @@ use crate::{
 };
 
 /// The names of instances are kept at least that long, for later investigations.
-const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
-
-/// A lock that was not held for that long is forgotten; its fence then goes on from the time.
-const KEEP_LOCKS: Duration = Duration::from_secs(24 * 3600);
-
-/// Erasures are kept at least that long: a message may come whose request is not known any more.
-const KEEP_ERASURES: Duration = Duration::from_secs(30 * 24 * 3600);
+pub(crate) const KEEP_INSTANCES: Duration = Duration::from_secs(24 * 3600);
 
 /// Chunks that follow each other at a pace, as long as the database can bear it.
 ///
 /// Each chunk is a unit of work; a caller that drops a round lets the chunk that is under way come to its end.
 pub(crate) struct Round {
-    pub(super) sweeper: Arc<Sweeper>,
+    pub(crate) sweeper: Arc<Sweeper>,
     pace: SweepPace,
     looked: Option<Stopwatch>,
     /// How many ids it holds at a time.
@@ -61,29 +55,25 @@ impl Round {
     }
 
     /// One bound for all parts. They do not depend on each other: the others go on after one has failed, and its error is the answer.
-    pub(crate) async fn all(&mut self) -> Result<Swept, StoreError> {
+    pub(crate) async fn all(&mut self, others: &[Part]) -> Result<Swept, StoreError> {
         self.bearable().await?;
         let retention = self.sweeper.retention;
         let now = self.unit(|sweeper| async move { sweeper.fresh_now().await }).await?;
-        let before = |keep: Duration| now.saturating_sub(micros(keep)).max(0);
+        let capabilities = self.unit(|sweeper| async move { sweeper.capabilities().await }).await?;
         let mut parts = Parts::default();
         parts.run("lost bodies", self.restore()).await;
-        let bodies = parts.run("bodies", self.bodies(before(retention.of_bodies()))).await;
-        let dedup_keys = parts.run("dedup keys", self.dedup_keys(before(retention.of_keys()))).await;
-        let old = before(retention.of_keys().max(KEEP_INSTANCES));
+        let bodies = parts.run("bodies", self.bodies(before(now, retention.of_bodies()))).await;
+        let dedup_keys = parts.run("dedup keys", self.dedup_keys(before(now, retention.of_keys()))).await;
+        let old = before(now, retention.of_keys().max(KEEP_INSTANCES));
         let instances = self.unit(move |sweeper| async move { sweeper.sweep_instances(old).await });
         parts.run("instances", instances).await;
-        parts.run("locks", self.locks(before(KEEP_LOCKS))).await;
-        let old = before(self.sweeper.step_retention);
-        let (steps, sagas) = parts.run("steps", self.steps(old)).await;
-        let requests = parts.run("requests", self.requests(before(retention.of_keys()))).await;
-        let old = before(retention.of_keys().max(KEEP_ERASURES));
-        parts.run("erasures", self.erasures(old)).await;
-        parts.run("attempts", self.attempts(before(retention.of_keys()))).await;
-        let in_app = parts.run("in-app inboxes", self.in_app()).await;
+        let mut swept = Swept { bodies, dedup_keys, others: BTreeMap::new() };
+        for part in others.iter().filter(|part| capabilities.contains(&part.capability)) {
+            let deleted = parts.run(part.name, part.run(self, now)).await;
+            swept.others.extend(deleted.into_iter().filter(|(_, rows)| *rows > 0));
+        }
         parts.run("audit log", self.audit()).await;
-        tracing::info!(bodies, dedup_keys, steps, sagas, requests, in_app, "swept");
-        let swept = Swept { bodies, dedup_keys, steps, sagas, requests, in_app };
+        tracing::info!(bodies, dedup_keys, others = ?swept.others, "swept");
         self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
         parts.result().map(|()| swept)
     }
@@ -162,95 +152,8 @@ impl Round {
         }
     }
 
-    /// Requests that were settled before the bound, with their messages. They are found as bodies are.
-    async fn requests(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let revivable = self.unit(|sweeper| async move { sweeper.revivable().await }).await?;
-        let tomorrow = self.sweeper.db.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
-        let mut swept = 0;
-        for (from, last) in [(Uuid::nil(), first_id_of(bound)), (first_id_of(tomorrow), Uuid::max())] {
-            let mut after = from;
-            loop {
-                let revivable = revivable.clone();
-                let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                    sweeper.sweep_requests(&revivable, after, last, bound, most).await
-                };
-                let Some((newest, deleted)) = self.chunk(chunk).await? else { break };
-                (after, swept) = (newest, swept + deleted);
-            }
-        }
-        Ok(swept)
-    }
-
-    async fn locks(&mut self, bound: i64) -> Result<(), StoreError> {
-        let chunk = |sweeper: Arc<Sweeper>, most| async move { sweeper.sweep_locks(bound, most).await };
-        while self.chunk(chunk).await? > 0 {}
-        Ok(())
-    }
-
-    /// Attempts at messages that are gone.
-    async fn attempts(&mut self, bound: i64) -> Result<(), StoreError> {
-        let mut after = Uuid::nil();
-        loop {
-            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                sweeper.sweep_attempts(after, bound, most).await
-            };
-            let Some(last) = self.chunk(chunk).await? else { return Ok(()) };
-            after = last;
-        }
-    }
-
-    /// Steps that were last changed before the bound, and before the oldest message that may still come for one of them;
-    /// runs go whole. A dead tick of a timer comes for steps of timers alone.
-    ///
-    /// The notes of sagas are shortened when no step of theirs is left.
-    pub(crate) async fn steps(&mut self, bound: i64) -> Result<(u64, u64), StoreError> {
-        let have_old = self.unit(move |sweeper| async move {
-            Ok(sweeper.has_old_steps(bound).await? || sweeper.has_old_sagas(bound).await?)
-        });
-        if !have_old.await? {
-            return Ok((0, 0));
-        }
-        let alive = self.unit(|sweeper| async move { sweeper.oldest_alive().await }).await?;
-        let before = |alive: Option<i64>| {
-            alive.map_or(bound, |alive| bound.min(alive.saturating_sub(micros(Retention::SHORTEST))))
-        };
-        let (of_timers, of_others) = (before(alive.any), before(alive.but_ticks));
-        let swept = self.steps_of(true, of_timers).await? + self.steps_of(false, of_others).await?;
-        Ok((swept, self.sagas(of_others).await?))
-    }
-
-    async fn steps_of(&mut self, timers: bool, bound: i64) -> Result<u64, StoreError> {
-        let (mut from, mut swept) = (0, 0);
-        loop {
-            let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                sweeper.sweep_steps(timers, from, bound, most).await
-            };
-            let Some((next, deleted)) = self.chunk(chunk).await? else { return Ok(swept) };
-            (from, swept) = (next, swept + deleted);
-        }
-    }
-
-    async fn sagas(&mut self, bound: i64) -> Result<u64, StoreError> {
-        let (mut scope, mut swept) = (Vec::new(), 0);
-        loop {
-            let after = scope.clone();
-            let next = self.unit(|sweeper| async move { sweeper.saga_scope(&after).await }).await?;
-            let Some(next) = next else { return Ok(swept) };
-            scope = next;
-            let mut after = SagaPlace::first();
-            loop {
-                let scope = scope.clone();
-                let chunk = move |sweeper: Arc<Sweeper>, most| async move {
-                    sweeper.sweep_sagas(&scope, &after, bound, most).await
-                };
-                let Some((last, shortened)) = self.chunk(chunk).await? else { break };
-                (after, swept) = (last, swept + shortened);
-            }
-        }
-    }
-
     /// Does a chunk of work of a size that suits, once the database can bear it, and rests.
-    pub(super) async fn chunk<T, F>(
+    pub(crate) async fn chunk<T, F>(
         &mut self,
         work: impl FnOnce(Arc<Sweeper>, u32) -> F,
     ) -> Result<T, StoreError>
@@ -293,7 +196,7 @@ impl Round {
         }
     }
 
-    pub(super) async fn unit<T, F>(&self, work: impl FnOnce(Arc<Sweeper>) -> F) -> Result<T, StoreError>
+    pub(crate) async fn unit<T, F>(&self, work: impl FnOnce(Arc<Sweeper>) -> F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -313,8 +216,13 @@ impl Sweeper {
     }
 }
 
+/// The moment that is so long before another; both in microseconds since 1970.
+pub(crate) fn before(now: i64, long: Duration) -> i64 {
+    now.saturating_sub(micros(long)).max(0)
+}
+
 /// The least id that a version 7 or a ULID of this moment can be.
-fn first_id_of(micros: i64) -> Uuid {
+pub(crate) fn first_id_of(micros: i64) -> Uuid {
     let millis = u64::try_from(micros / 1000).unwrap_or_default().min((1 << 48) - 1);
     Uuid::from_u128(u128::from(millis) << 80)
 }

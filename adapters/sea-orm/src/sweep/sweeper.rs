@@ -1,9 +1,9 @@
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimit};
@@ -11,7 +11,13 @@ use claimstream_ports::StoreError;
 use sea_orm::{DbErr, Statement};
 
 use crate::{
-    database::{Database, classify::classify, deadline::in_time, transaction::Transaction},
+    database::{
+        Database,
+        capability::{Capability, applied},
+        classify::classify,
+        deadline::in_time,
+        transaction::Transaction,
+    },
     sweep::{
         lag::LagGauge,
         leftovers::{Leftovers, Settling},
@@ -24,10 +30,6 @@ use crate::{
 pub(crate) struct Sweeper {
     pub(crate) db: Arc<Database>,
     pub(crate) retention: Retention,
-    /// How long steps are kept.
-    pub(crate) step_retention: Duration,
-    /// How long entries of inboxes are kept; until they are erased if there is none.
-    pub(crate) in_app_retention: Option<Duration>,
     pub(crate) limit: StrainLimit,
     pub(crate) lag: Option<LagGauge>,
     pub(crate) leftovers: Arc<Leftovers>,
@@ -41,22 +43,24 @@ impl Sweeper {
     pub(crate) fn new(
         db: Arc<Database>,
         retention: Retention,
-        step_retention: Duration,
-        in_app_retention: Option<Duration>,
         limit: StrainLimit,
         lag: Option<LagGauge>,
     ) -> Self {
         Self {
             db,
             retention,
-            step_retention,
-            in_app_retention,
             limit,
             lag,
             leftovers: Arc::default(),
             blind: Arc::default(),
             takeovers: 0,
         }
+    }
+
+    /// The capabilities whose tables are there now.
+    pub(super) async fn capabilities(&self) -> Result<BTreeSet<Capability>, StoreError> {
+        let applied = self.db.restarting(|| applied(self.db.relay(), self.db.sql)).await?;
+        Ok(applied.into_keys().collect())
     }
 
     /// For a sweep that begins now.
@@ -68,7 +72,7 @@ impl Sweeper {
     }
 
     /// Deletes what the sweep has found to be of no use, unless another server has taken over since it began.
-    pub(super) async fn delete(&self, statement: Statement) -> Result<u64, StoreError> {
+    pub(crate) async fn delete(&self, statement: Statement) -> Result<u64, StoreError> {
         self.delete_checked(statement, || self.check_server()).await
     }
 
@@ -86,7 +90,7 @@ impl Sweeper {
     }
 
     /// A transaction on the server at which the sweep began.
-    pub(super) async fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+    pub(crate) async fn begin(&self) -> Result<Transaction<'_>, StoreError> {
         let transaction = self.db.begin(SWEEP).await?;
         if let Err(moved) = self.check_server() {
             self.db.roll_back(SWEEP, transaction).await?;

@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
+
 use claimstream::Compose;
 use claimstream_domain::NewMessage;
-use claimstream_sea_orm::{Dialect, SeaOrmOutbox, schema};
+use claimstream_sea_orm::SeaOrmOutbox;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
@@ -21,7 +23,9 @@ pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(
     for outbox in &outboxes {
         assert_eq!((outbox.shards(), outbox.strategy()), (fixture.options.shards, fixture.strategy));
     }
-    assert_eq!(versions(&outboxes[7]).await, schema(Dialect::MySql).iter().map(|s| s.0).collect::<Vec<_>>());
+    let known = outboxes[7].capabilities().await.expect("capabilities");
+    assert_eq!(applied(&outboxes[7]).await, known.iter().map(|one| one.name().to_owned()).collect::<BTreeSet<_>>());
+    assert!(known.is_superset(&fixture.options.capabilities), "{known:?}");
     let queue = Fixture::fresh_queue();
     let sent = NewMessage::json(queue.clone(), &"to any reader").expect("a message");
     outboxes[0].enqueue_now(std::slice::from_ref(&sent)).await.expect("enqueue");
@@ -29,8 +33,8 @@ pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(
     assert_eq!(claimer.take_one().await.message.id, sent.id);
 }
 
-async fn versions(outbox: &SeaOrmOutbox) -> Vec<i64> {
-    let sql = "SELECT CAST(version AS SIGNED) FROM claimstream_schema ORDER BY version";
+async fn applied(outbox: &SeaOrmOutbox) -> BTreeSet<String> {
+    let sql = "SELECT CAST(capability AS CHAR) FROM claimstream_schema";
     let found = outbox.connection().query_all_raw(Statement::from_string(DbBackend::MySql, sql)).await;
-    found.expect("a read").iter().map(|row| row.try_get_by_index(0).expect("a number")).collect()
+    found.expect("a read").iter().map(|row| row.try_get_by_index(0).expect("a name")).collect()
 }

@@ -3,12 +3,14 @@
 //! transaction; a process continues on a newer version of the schema, and one that may not change an older
 //! version is refused
 
+use std::collections::BTreeSet;
+
 use claimstream::Compose;
 use claimstream_domain::{
     Disposition, Enqueued, MessageId, NewMessage, Payload, QueueName, Reason, Renewed, Settled, ShardCount,
 };
 use claimstream_ports::{Enqueue, StoreErrorKind, Transactions};
-use claimstream_sea_orm::{Dialect, OpenOptions, SeaOrmOutbox, Severity};
+use claimstream_sea_orm::{Capability, Dialect, OpenOptions, SeaOrmOutbox, Severity};
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, DbBackend, Statement, TransactionTrait, Value};
 use uuid::Uuid;
@@ -122,10 +124,10 @@ async fn waits_for_nobody(backend: &SeaOrmBackend) {
     let open = || SeaOrmOutbox::open(&url, OpenOptions::default());
     let _same = open().await.expect("an opening of what is there");
     if first.dialect() == Dialect::MySql {
-        // As a database from before the last version; SQLite has one lock for everything that is written.
-        let before = "DELETE FROM claimstream_schema WHERE version > 1";
-        first.connection().execute_unprepared(before).await.expect("an older schema");
-        let newer = open().await.expect("an opening that applies a version");
+        // As a database that was not used for steps before; SQLite has one lock for everything that is written.
+        let before = "DELETE FROM claimstream_schema WHERE capability = 'steps'";
+        first.connection().execute_unprepared(before).await.expect("a schema without steps");
+        let newer = open().await.expect("an opening that makes tables");
         newer.enqueue_now(&[message(5)]).await.expect("enqueue");
     }
     first.commit_tx(tx).await.expect("commit");
@@ -162,10 +164,10 @@ async fn continues_on_a_newer_schema(backend: &SeaOrmBackend) {
         let findings = started.doctor().await.expect("doctor");
         let schema = findings.iter().find(|finding| finding.check == "schema").expect("a finding");
         assert_eq!(schema.severity, Severity::Good);
-        assert!(schema.detail.starts_with("version 99, made by a newer version of the library"), "{schema}");
+        assert!(schema.detail.starts_with("outbox version 99, made by a newer version of the library"), "{schema}");
         assert!(findings.iter().all(|finding| finding.severity != Severity::Failure), "{findings:?}");
     }
-    assert_eq!(versions(&running).await, [1, 2, 3, 4, 99], "nobody takes the newer version back");
+    assert_eq!(versions(&running).await, [1, 99], "the newer version stays");
 }
 
 /// What a version that is not there yet might add.
@@ -173,7 +175,8 @@ const NEWER: [&str; 4] = [
     "CREATE TABLE claimstream_later (id INTEGER PRIMARY KEY)",
     "ALTER TABLE claimstream_queue ADD COLUMN later INTEGER NULL",
     "ALTER TABLE claimstream_message ADD COLUMN later INTEGER NOT NULL DEFAULT 7",
-    "INSERT INTO claimstream_schema (version, applied_at) SELECT 99, applied_at FROM claimstream_schema WHERE version = 1",
+    "INSERT INTO claimstream_schema (capability, version, applied_at) \
+     SELECT capability, 99, applied_at FROM claimstream_schema WHERE capability = 'outbox'",
 ];
 
 /// Messages are enqueued, claimed, and end in every way.
@@ -204,7 +207,7 @@ async fn works(outbox: &SeaOrmOutbox) {
 }
 
 async fn versions(outbox: &SeaOrmOutbox) -> Vec<i64> {
-    let asked = "SELECT version + 0 AS version FROM claimstream_schema ORDER BY 1";
+    let asked = "SELECT version + 0 AS version FROM claimstream_schema WHERE capability = 'outbox' ORDER BY 1";
     let db = outbox.connection();
     let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), asked)).await;
     let version = |row: &sea_orm::QueryResult| {
@@ -217,15 +220,17 @@ async fn versions(outbox: &SeaOrmOutbox) -> Vec<i64> {
 async fn is_refused_on_an_older_schema(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
     let newest = SeaOrmOutbox::open(&url, backend.options()).await.expect("open");
-    let older = "DELETE FROM claimstream_schema WHERE version = 4";
+    let older = "DELETE FROM claimstream_schema WHERE capability = 'steps'";
     newest.connection().execute_unprepared(older).await.expect("an older schema");
     let options = OpenOptions { create_schema: false, ..backend.options() };
     let error = SeaOrmOutbox::open(&url, options).await.expect_err("an older schema");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
-    assert!(error.to_string().contains("older than version 4; run `claimstream schema apply`"), "{error}");
-    assert_eq!(versions(&newest).await, [1, 2, 3]);
-    SeaOrmOutbox::open(&url, backend.options()).await.expect("an opening that applies the version");
-    assert_eq!(versions(&newest).await, [1, 2, 3, 4]);
+    assert!(error.to_string().contains("those of: steps; run `claimstream schema apply --for steps`"), "{error}");
+    let without = OpenOptions { create_schema: false, capabilities: BTreeSet::new(), ..backend.options() };
+    SeaOrmOutbox::open(&url, without).await.expect("an outbox that is used for nothing else");
+    assert!(!newest.capabilities().await.expect("capabilities").contains(&Capability::Steps));
+    SeaOrmOutbox::open(&url, backend.options()).await.expect("an opening that makes the tables");
+    assert!(newest.capabilities().await.expect("capabilities").contains(&Capability::Steps));
 }
 
 /// The most that a TLS record carries.

@@ -103,7 +103,7 @@ async fn walk_along_keys(backend: &SeaOrmBackend) {
         );
     }
     // One look at the front of each shard, and none at what stands behind it.
-    for name in ["sweep/unreadable", "steps/unreadable"] {
+    for name in ["sweep/unreadable", "alive/unreadable"] {
         let plan = explained(&outbox, sql(name, &args)).await;
         println!("operators_reads: {name}: {plan:?}");
         let front = plan.iter().find(|step| step[0] == "claimstream_queue").expect("the queue");

@@ -24,7 +24,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 fn add(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
     // Guard: the view shows messages in flight under `shard_lease` |
-    // adapters/sea-orm/src/sql/schema/schema_3.mysql.sql: no lease is joined; the same in schema_3.sqlite.sql
+    // adapters/sea-orm/src/sql/tables/shard_lease_1.mysql.sql: no lease is joined; the same in shard_lease_1.sqlite.sql
     let name = format!("{store}::{strategy}::outbox_view::it_shows_where_each_message_stands");
     suite.add_async_trial(&name, async move { shows_where_each_message_stands(&backend).await });
 }

@@ -1,10 +1,9 @@
 //! What a plan of the schema says is what an opening sends, and what servers do with it.
-//! Promise: a plan of the schema lists the statements of an opening, changes nothing, and names how each
-//! server changes each table and the rights for it
+//! Promise: a plan of the schema lists the statements of an opening, changes nothing, and names the rights for it
 
-use std::time::Duration;
-
-use claimstream_sea_orm::{Dialect, OpenOptions, SchemaPlan, SchemaWay, SeaOrmOutbox, schema};
+use claimstream_sea_orm::{
+    Capability, Dialect, OpenOptions, SchemaPlan, SeaOrmOutbox, Strategy, StrategyChoice, schema,
+};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, Statement};
 use uuid::Uuid;
 
@@ -25,24 +24,19 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     suite.add_async_trial("sqlite::schema_plans::a_file_that_is_not_there_is_not_made", async {
         let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a place");
         let plan = plan(&url).await;
-        assert_eq!((plan.applied, plan.steps.is_empty()), (0, false));
+        assert!(plan.capabilities.iter().all(|one| one.applied == 0) && !plan.steps.is_empty(), "{plan:?}");
         assert!(!std::path::Path::new(url.trim_start_matches("sqlite://")).exists());
     });
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let name = |what: &str| format!("{}::schema_plans::{what}", server.name);
         let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
-        let (unchanged, sent, ways, rights) = (backend.clone(), backend.clone(), backend.clone(), backend);
+        let (unchanged, sent, rights) = (backend.clone(), backend.clone(), backend);
         suite.add_async_trial(&name("a_plan_changes_nothing_and_an_opening_leaves_nothing"), async move {
             changes_nothing(&unchanged(), Dialect::MySql).await
         });
         suite.add_async_trial(&name("a_plan_is_what_an_opening_sends"), async move {
             is_what_is_sent(&sent()).await;
-        });
-        // Guard: a plan lists how a change of columns is carried out |
-        // adapters/sea-orm/src/outbox/schema_step.rs `COLUMNS`: in place instead of instant
-        suite.add_async_trial(&name("the_server_changes_tables_in_the_ways_of_the_plan"), async move {
-            are_the_ways_of_the_server(&ways()).await;
         });
         suite.add_async_trial(&name("the_rights_of_a_plan_are_those_that_it_takes"), async move {
             are_the_rights(&rights()).await;
@@ -51,28 +45,29 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 }
 
 async fn plan(url: &str) -> SchemaPlan {
-    SeaOrmOutbox::schema_plan(url, OpenOptions::default()).await.expect("a plan")
+    SeaOrmOutbox::schema_plan(url, options()).await.expect("a plan")
 }
 
-/// The versions from which a database may come.
-fn older(dialect: Dialect) -> Vec<i64> {
-    let known = schema(dialect).iter().map(|(version, _)| *version);
-    let newest = known.clone().max().expect("a version");
-    std::iter::once(0).chain(known).filter(|version| *version < newest).collect()
+/// What a database may have been used for before.
+fn earlier() -> impl Iterator<Item = &'static [Capability]> {
+    (0..Capability::ALL.len()).map(|count| &Capability::ALL[..count])
 }
 
-/// A database with the tables of a version, as an opening of that time has left them.
-async fn of_version(backend: &SeaOrmBackend, dialect: Dialect, version: i64) -> String {
+/// A database with the tables of some capabilities, as an opening has left them.
+async fn used_for(backend: &SeaOrmBackend, dialect: Dialect, capabilities: &[Capability]) -> String {
     let url = backend.fresh_database().await.expect("a database");
     let place = if dialect == Dialect::Sqlite { format!("{url}?mode=rwc") } else { url.clone() };
     let db = Database::connect(place).await.expect("connect");
-    for (made, script) in schema(dialect).iter().filter(|(made, _)| *made <= version) {
-        db.execute_unprepared(script).await.expect("a script");
-        let at = if dialect == Dialect::Sqlite { "0" } else { "'2026-01-01'" };
-        let note = format!("INSERT INTO claimstream_schema (version, applied_at) VALUES ({made}, {at})");
-        db.execute_unprepared(&note).await.expect("a version");
+    for capability in capabilities {
+        for (version, script) in schema(dialect, *capability) {
+            db.execute_unprepared(script).await.expect("a script");
+            let at = if dialect == Dialect::Sqlite { "0" } else { "'2026-01-01'" };
+            let columns = "claimstream_schema (capability, version, applied_at)";
+            let note = format!("INSERT INTO {columns} VALUES ('{capability}', {version}, {at})");
+            db.execute_unprepared(&note).await.expect("a version");
+        }
     }
-    if version > 0 {
+    if !capabilities.is_empty() {
         let shards = "INSERT INTO claimstream_shard (shard) VALUES (0), (1)";
         db.execute_unprepared(shards).await.expect("shards");
     }
@@ -80,18 +75,26 @@ async fn of_version(backend: &SeaOrmBackend, dialect: Dialect, version: i64) -> 
     url
 }
 
+/// An opening for all that a database can be used for.
+fn options() -> OpenOptions {
+    let strategy = StrategyChoice::Exactly(Strategy::ShardLease);
+    OpenOptions { strategy, ..OpenOptions::default() }
+}
+
 async fn changes_nothing(backend: &SeaOrmBackend, dialect: Dialect) {
-    for version in older(dialect) {
-        let url = of_version(backend, dialect, version).await;
+    for capabilities in earlier() {
+        let url = used_for(backend, dialect, capabilities).await;
         let before = shape(&url, dialect).await;
         let planned = plan(&url).await;
-        assert_eq!(planned.applied, version);
-        assert!(planned.steps.iter().all(|step| step.version > version), "{planned:?}");
+        let applied = planned.capabilities.iter().filter(|one| one.applied == one.newest);
+        assert_eq!(applied.map(|one| one.capability).collect::<Vec<_>>(), capabilities);
+        assert!(planned.steps.iter().all(|step| !capabilities.contains(&step.capability)), "{planned:?}");
         assert!(planned.steps.len() >= 2, "{planned:?}");
-        assert_eq!(shape(&url, dialect).await, before, "a plan from version {version} changes nothing");
-        SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
+        assert_eq!(shape(&url, dialect).await, before, "a plan after {capabilities:?} changes nothing");
+        SeaOrmOutbox::open(&url, options()).await.expect("open");
         let after = plan(&url).await;
-        assert_eq!((after.applied, after.steps), (planned.newest, vec![]), "from version {version}");
+        let is_newest = after.capabilities.iter().all(|one| one.applied == one.newest);
+        assert!(is_newest && after.steps.is_empty(), "after {capabilities:?}: {after:?}");
         assert_ne!(shape(&url, dialect).await, before, "the shape shows what an opening changes");
     }
 }
@@ -111,7 +114,7 @@ async fn shape(url: &str, dialect: Dialect) -> Vec<String> {
     let mut shape = texts(&db, of_tables).await;
     shape.extend(texts(&db, of_indexes).await);
     if shape.iter().any(|name| name.starts_with("claimstream_schema")) {
-        let versions = "SELECT CAST(version AS CHAR(9)) FROM claimstream_schema ORDER BY 1";
+        let versions = "SELECT CAST(capability AS CHAR(32)) FROM claimstream_schema ORDER BY 1";
         shape.extend(texts(&db, versions).await);
     }
     db.close().await.expect("close");
@@ -125,79 +128,23 @@ async fn texts(db: &DatabaseConnection, query: &str) -> Vec<String> {
 
 /// The wire has a list of what was sent.
 async fn is_what_is_sent(backend: &SeaOrmBackend) {
-    for version in older(Dialect::MySql) {
-        let url = of_version(backend, Dialect::MySql, version).await;
+    for capabilities in earlier() {
+        let url = used_for(backend, Dialect::MySql, capabilities).await;
         let planned: Vec<String> = plan(&url).await.steps.into_iter().map(|step| step.statement).collect();
         let wire = Wire::to(&url).await.expect("a port");
-        SeaOrmOutbox::open(&wire.url, OpenOptions::default()).await.expect("open");
+        SeaOrmOutbox::open(&wire.url, options()).await.expect("open");
         let sent = wire.commands.take().into_iter().filter_map(|command| match command {
             Command::Query(text) | Command::Execute(text) => Some(text),
             Command::Prepare(_) | Command::Ping => None,
         });
         let sent: Vec<String> = sent.filter(|text| changes_the_schema(text)).collect();
-        assert_eq!(sent, planned, "from version {version}");
+        assert_eq!(sent, planned, "after {capabilities:?}");
     }
 }
 
 fn changes_the_schema(text: &str) -> bool {
     let beginnings = ["CREATE ", "ALTER ", "DROP ", "INSERT INTO claimstream_s"];
     beginnings.iter().any(|beginning| text.starts_with(beginning))
-}
-
-/// The server is asked for each way by name, on tables with rows, and refuses a faster one.
-async fn are_the_ways_of_the_server(backend: &SeaOrmBackend) {
-    const REQUESTS: u64 = 3_000;
-    let url = of_version(backend, Dialect::MySql, 3).await;
-    let db = Database::connect(&url).await.expect("connect");
-    fill(&db, REQUESTS).await;
-    let planned = plan(&url).await;
-    assert!(planned.is_tried, "{planned:?}");
-    let changed = |text: &str| text.starts_with("ALTER ") || text.starts_with("CREATE INDEX ");
-    let mut seen = Vec::new();
-    for step in planned.steps.iter().filter(|step| changed(&step.statement)) {
-        let rows = step.rows.expect("statistics");
-        assert!((REQUESTS / 3..=REQUESTS * 3).contains(&rows), "{rows} of {REQUESTS}: {step:?}");
-        let comma = if step.statement.starts_with("ALTER ") { "," } else { "" };
-        let with = |how: &str| format!("{}{comma} {how}", step.statement);
-        let instant = db.execute_unprepared(&with("ALGORITHM=INSTANT")).await;
-        match step.way {
-            SchemaWay::Instant => drop(instant.unwrap_or_else(|refused| panic!("{step:?}: {refused}"))),
-            SchemaWay::InPlace => {
-                instant.expect_err("an index is not made at once");
-                let in_place =
-                    db.execute_unprepared(&with(&format!("ALGORITHM=INPLACE{comma} LOCK=NONE"))).await;
-                in_place.unwrap_or_else(|refused| panic!("{step:?}: {refused}"));
-                assert!(step.about() > Some(Duration::ZERO), "{step:?}");
-            }
-            way => panic!("no released step is {way}: {step:?}"),
-        }
-        seen.push(step.way);
-    }
-    assert!(seen.contains(&SchemaWay::Instant) && seen.contains(&SchemaWay::InPlace), "{seen:?}");
-    let reordered = "ALTER TABLE claimstream_notification_message MODIFY status \
-                     ENUM('CANCELLED', 'PENDING', 'DELIVERED', 'SKIPPED', 'FAILED') NOT NULL, ALGORITHM=INSTANT";
-    db.execute_unprepared(reordered).await.expect_err("a status before the others writes every row");
-    db.close().await.expect("close");
-}
-
-/// As many requests, and a message of each, with statistics.
-async fn fill(db: &DatabaseConnection, requests: u64) {
-    let id = |n: u64| format!("UNHEX(LPAD(HEX({n}), 32, '0'))");
-    let now = "UTC_TIMESTAMP(6)";
-    let request = |n| format!("({}, 'DISPATCHED', '{{}}', {now}, {now})", id(n));
-    let message = |n| format!("({0}, {0}, 'email', 'a@b.example', 'DELIVERED', {now}, {now})", id(n));
-    let rows = |row: &dyn Fn(u64) -> String| (1..=requests).map(row).collect::<Vec<_>>().join(", ");
-    for (table, rows) in [
-        ("claimstream_notification_request (id, status, request, created_at, changed_at)", rows(&request)),
-        (
-            "claimstream_notification_message (id, request_id, channel, recipient, status, created_at, changed_at)",
-            rows(&message),
-        ),
-    ] {
-        db.execute_unprepared(&format!("INSERT INTO {table} VALUES {rows}")).await.expect("rows");
-        let name = table.split(' ').next().expect("a name");
-        db.execute_unprepared(&format!("ANALYZE TABLE {name}")).await.expect("statistics");
-    }
 }
 
 /// A user with the rights of the plan makes the tables, and one that lacks any of them does not.
@@ -231,7 +178,7 @@ async fn as_user_with(url: &str, rights: &[&str]) -> Result<(), claimstream_port
         admin.execute_unprepared(&statement).await.expect("a user");
     }
     let made = format!("mysql://{user}@{host}/{database}?{parameters}");
-    let opened = SeaOrmOutbox::open(&made, OpenOptions::default()).await;
+    let opened = SeaOrmOutbox::open(&made, options()).await;
     admin.execute_unprepared(&format!("DROP USER '{user}'@'%'")).await.expect("drop");
     admin.close().await.expect("close");
     opened.map(drop)

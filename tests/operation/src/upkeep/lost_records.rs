@@ -128,7 +128,7 @@ async fn erasures_go(setup: Setup) {
     world.fan_out().await;
     setup.outbox.erase("user:other", &[]).await.expect("erase");
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1);
     assert_eq!(kept().await, 1, "one is younger than thirty days");
     setup.clock.advance(DAY * 29);
     setup.sweep().await;

@@ -36,11 +36,11 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         place.add(suite, "auto", retention, &name("settled_requests_go_with_their_messages"), settled_go);
         place.add(suite, "auto", retention, &name("requests_that_are_not_settled_stay"), others_stay);
         // Guard: a request stays while a message of it is in a queue |
-        // adapters/sea-orm/src/sql/sweep/requests.sql: without the bodies
+        // adapters/sea-orm/src/sql/request_sweep/page.sql: without the bodies
         let what = name("a_request_stays_while_a_message_that_was_taken_back_waits_in_its_queue");
         place.add(suite, "auto", retention, &what, taken_back_stay);
         // Guard: a request stays while its revived fan-out is in a queue |
-        // adapters/sea-orm/src/sql/sweep/request_dead.sql: dead letters alone
+        // adapters/sea-orm/src/sql/request_sweep/dead.sql: dead letters alone
         let what = name("a_failed_request_stays_while_its_revived_fan_out_waits");
         place.add(suite, "auto", retention, &what, revived_stay);
     }
@@ -57,9 +57,9 @@ async fn settled_go(setup: Setup) {
     let (request, records) = dispatched(&setup, 2).await;
     conclude(&setup, &records).await;
     setup.clock.advance(DAY);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "not a moment too early");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0, "not a moment too early");
     setup.clock.advance(Setup::MOMENT);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1);
     assert_eq!(setup.outbox.progress(request.id).await.expect("progress"), None);
     assert_eq!(setup.outbox.messages(request.id, None, 9).await.expect("messages"), []);
     // Nobody has handled the message that begins it, and a second one under its id would never be handled.
@@ -81,10 +81,10 @@ async fn entries_go(setup: Setup) {
     }
     InAppInbox::mark_read(outbox, "anna", &[old[0].id]).await.expect("mark");
     setup.clock.advance(InAppEntry::RETENTION);
-    assert_eq!(outbox.sweep().await.expect("sweep").in_app, 0, "not a moment too early");
+    assert_eq!(outbox.sweep().await.expect("sweep").of("in_app"), 0, "not a moment too early");
     outbox.put(&[entry(9_999)]).await.expect("put");
     setup.clock.advance(Setup::MOMENT);
-    assert_eq!(outbox.sweep().await.expect("sweep").in_app, 1_200);
+    assert_eq!(outbox.sweep().await.expect("sweep").of("in_app"), 1_200);
     let page = InAppPage { user: "anna".into(), only_unread: false, after: None, limit: 9 };
     let kept: Vec<u128> =
         outbox.page(&page).await.expect("page").iter().map(|one| one.entry.id.as_u128()).collect();
@@ -99,14 +99,14 @@ async fn others_stay(setup: Setup) {
     let (late, records) = dispatched(&setup, 1).await;
     setup.clock.advance(DAY + Setup::MOMENT);
     conclude(&setup, &records).await;
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0);
     for request in [waiting.id, pending.id, late.id] {
         assert!(setup.outbox.progress(request).await.expect("progress").is_some());
     }
     let cancelled = setup.outbox.cancel(pending.id).await.expect("cancel");
     assert!(matches!(cancelled, Cancelled::Yes(_)));
     setup.clock.advance(DAY + Setup::MOMENT);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 2);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 2);
     assert!(setup.outbox.progress(waiting.id).await.expect("progress").is_some());
 }
 
@@ -118,7 +118,7 @@ async fn taken_back_stay(setup: Setup) {
     let cancelled = setup.outbox.cancel(request.id).await.expect("cancel");
     assert!(matches!(cancelled, Cancelled::Yes(_)));
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0);
     let stand = setup.outbox.status(&[records[0].id]).await.expect("a status");
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled)]);
     setup.clock.advance(DAY + Setup::MOMENT);
@@ -131,7 +131,7 @@ async fn taken_back_stay(setup: Setup) {
     let taken = instance.take(1).await.remove(0);
     instance.ack(&taken).await;
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1, "once it is gone");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1, "once it is gone");
 }
 
 /// The relays stand still for two days after a revival.
@@ -155,10 +155,10 @@ async fn revived_stay(setup: Setup) {
     setup.outbox.note_steps(&[step]).await.expect("a step");
     instance.bury(&taken, "no directory").await;
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "its dead letter may be revived");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0, "its dead letter may be revived");
     assert_eq!(instance.revive(&DeadLetterFilter::default()).await, 1);
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 0, "it waits in its queue");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0, "it waits in its queue");
     assert!(setup.outbox.progress(request.id).await.expect("progress").is_some());
 }
 
@@ -166,7 +166,7 @@ async fn many_go(setup: Setup) {
     let (request, records) = dispatched(&setup, 1_500).await;
     conclude(&setup, &records).await;
     setup.clock.advance(DAY + Setup::MOMENT);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1);
     assert_eq!(setup.outbox.messages(request.id, None, 9).await.expect("messages"), []);
 }
 
@@ -177,13 +177,13 @@ async fn sagas_go(setup: Setup) {
     setup.outbox.note(&tx, &NewSaga { scope, id, owner, input }).await.expect("a note");
     setup.outbox.commit_tx(tx).await.expect("commit");
     setup.clock.advance(DAY);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("sagas"), 0);
     assert!(setup.outbox.saga("saga:trip", id).await.expect("a look").is_some());
     setup.clock.advance(DAY * 31);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 1);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("sagas"), 1);
     let left = setup.outbox.saga("saga:trip", id).await.expect("a look").expect("its id is used");
     assert_eq!((&*left.owner, &*left.input), ("", ""));
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("sagas"), 0);
 }
 
 /// One message waits, one is dead and its body is swept; both carry an address, which is suppressed.

@@ -45,7 +45,7 @@ async fn receipts_go(setup: Setup) {
     let counted = setup.outbox.progress(request).await.expect("progress").expect("a request");
     assert_eq!(counted.receipts.of(ReceiptKind::Bounced), 1_200);
     setup.clock.advance(DAY + Setup::MOMENT);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").requests, 1);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1);
     assert_eq!(setup.count("SELECT COUNT(*) FROM claimstream_notification_receipt").await, 0);
     assert!(setup.outbox.lift(&Address::new(Channel::Email, "anna@example.com")).await.expect("lift"));
     let late = setup.outbox.take(&said[..1]).await.expect("a late one");

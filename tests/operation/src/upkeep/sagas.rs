@@ -22,7 +22,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // no `o.step <> ''`
     let what = "a_saga_takes_no_step_twice_however_late_it_goes_on";
     place.add_pair(suite, "auto", keep(), what, leaves_what_a_saga_did_elsewhere);
-    // Guard: the note of a saga keeps its id | adapters/sea-orm/src/sql/sweep/sagas_shorten.sql: it is deleted
+    // Guard: the note of a saga keeps its id | adapters/sea-orm/src/sql/sagas/shorten.sql: it is deleted
     let what = "a_sagas_id_is_used_for_good_though_its_home_has_forgotten_its_steps";
     place.add_pair(suite, "auto", keep(), what, keeps_the_ids_of_sagas);
 }
@@ -97,7 +97,7 @@ async fn keeps_the_ids_of_sagas(setup: Setup, elsewhere: Setup) {
     }
     setup.clock.advance(KEPT * 2);
     let swept = setup.outbox.sweep().await.expect("sweep");
-    assert_eq!((swept.steps, swept.sagas), (4, 2), "{swept:?}");
+    assert_eq!((swept.of("steps"), swept.of("sagas")), (4, 2), "{swept:?}");
     for id in ids {
         let again = saga.start(id, "anna", 7).await;
         assert!(matches!(again, Err(SagaError::Forgotten(_))), "{again:?}");
@@ -110,5 +110,5 @@ async fn keeps_the_ids_of_sagas(setup: Setup, elsewhere: Setup) {
     assert_eq!((debited.load(Ordering::SeqCst), credited.load(Ordering::SeqCst)), (2, 2));
     assert_eq!(saga.mine("anna", None, 10).await.expect("a list"), []);
     setup.clock.advance(KEPT * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").sagas, 0, "each is shortened once");
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("sagas"), 0, "each is shortened once");
 }

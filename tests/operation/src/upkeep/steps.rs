@@ -49,7 +49,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: live rows that cannot be read keep steps | adapters/sea-orm/src/sweep/steps.rs `oldest_in`: no `unreadable`
     let what = "x3_purge_leaves_what_a_message_of_an_unreadable_age_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_an_unreadable_message_may_come_for);
-    // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/steps/dead.sql: no `NOT EXISTS`
+    // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/alive/dead.sql: no `NOT EXISTS`
     let what = "a_dead_tick_of_a_timer_keeps_steps_of_timers_and_no_others";
     place.add(suite, "auto", keep(), what, leaves_the_steps_of_a_dead_tick);
     // Guard: a purge keeps a margin of one transaction below the oldest message |
@@ -87,7 +87,7 @@ async fn leaves_what_a_message_may_come_for(setup: Setup) {
     setup.outbox.commit_tx(tx).await.expect("commit");
     for _ in 0..3 {
         setup.clock.advance(KEPT);
-        assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 0, "its message is alive");
+        assert_eq!(setup.outbox.sweep().await.expect("sweep").of("steps"), 0, "its message is alive");
     }
     setup.finish_all().await;
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 1);
@@ -218,7 +218,7 @@ async fn takes_many(setup: Setup) {
         begin(&setup.outbox, &step(&format!("run {}", n % 170), &n.to_string())).await;
     }
     setup.clock.advance(KEPT + Retention::SHORTEST);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").steps, 300);
+    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("steps"), 300);
 }
 
 async fn lists_timers_past_foreign_queues(setup: Setup) {

@@ -71,7 +71,7 @@ fn a_database_that_comes_late_is_relayed_from_when_it_is_there() {
     });
     hand_in(&operator, "orders", 0..20);
     eventually("the one delivers", || distinct(&delivered(&operator), 0..20) == 20);
-    operator.run(&["schema", "apply", "--database", "late"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps", "--database", "late"]).succeeded();
     hand_in(&operator, "late", 100..110);
     eventually("the other delivers too", || distinct(&delivered(&operator), 100..110) == 10);
     running.signal("TERM");

@@ -16,7 +16,7 @@ pub(crate) fn with_databases(names: &[&str]) -> Operator {
     let sections: String =
         names.iter().map(|name| section(name, &format!("sqlite://{name}.db"), "")).collect();
     configure(&operator, &sections);
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     operator
 }
 

@@ -37,7 +37,7 @@ async fn a_server_that_hangs_does_not_hold_the_others_up_and_loses_nothing() {
     let sections =
         section("a", &urls[0], "") + &section("b", &urls[1], "") + &section("c", &proxy.url(&urls[2]), "");
     configure(&operator, &sections);
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     for (name, numbers) in [("a", 0..100), ("b", 10_000..10_100), ("c", 20_000..20_500)] {
         hand_in(&operator, name, numbers);
     }
@@ -72,7 +72,7 @@ async fn a_trickle_is_not_starved_by_a_backlog_of_ten_thousand() {
     let operator = Operator::new();
     let sections = section("backlog", &scratches[0].url(), "") + &section("trickle", &scratches[1].url(), "");
     configure(&operator, &sections);
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     hand_in(&operator, "backlog", 0..10_000);
     let mut running = start(&operator, &["--set", "relay.process_concurrency=8"]);
     let done = || distinct(&delivered(&operator), 0..10_000);
@@ -94,7 +94,7 @@ async fn a_relay_that_is_killed_loses_nothing_in_any_database() {
     let operator = Operator::new();
     let named = ["a", "b"].iter().zip(&scratches).map(|(name, scratch)| section(name, &scratch.url(), ""));
     configure(&operator, &named.collect::<String>());
-    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     hand_in(&operator, "a", 0..600);
     hand_in(&operator, "b", 10_000..10_600);
     let settings = ["--set", "relay.lease=5s", "--set", "relay.process_concurrency=16"];

@@ -26,7 +26,7 @@ const END: [&str; 4] = ["schema", "reshard", "--end", "--yes"];
 
 async fn applied(place: &Place) -> (Operator, DatabaseConnection) {
     let operator = Operator::at(&place.url());
-    operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "16"]).succeeded();
     (operator, Database::connect(place.url()).await.unwrap())
 }
 
@@ -85,7 +85,7 @@ async fn a_shard_of_many_pages_is_put_in_order() {
     for (name, url) in places("a_shard_of_many_pages_is_put_in_order") {
         let place = place(url).await;
         let operator = Operator::at(&place.url());
-        operator.run(&["schema", "apply", "--shards", "1"]).succeeded();
+        operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "1"]).succeeded();
         enqueue(&place, 12_000).await;
         operator.run(&["schema", "reshard", "4", "--yes"]).succeeded();
         assert_eq!(misplaced(&place, 4).await, [], "{name}");
@@ -191,7 +191,7 @@ async fn rights_that_are_missing_are_named_before_anything_changes() {
         let (_, at) = url.split_once('@').unwrap();
         let operator = Operator::at(&format!("mysql://{user}@{at}"));
         let refused = operator.run(&RESHARD).failed(1);
-        for right in ["DELETE ON claimstream_resharding", "DELETE ON claimstream_closed_shard"] {
+        for right in ["DELETE ON claimstream_schema", "DELETE ON claimstream_pause"] {
             assert!(refused.contains(&format!("GRANT {right}")), "{}: {refused}", server.name());
         }
         assert!(
@@ -199,8 +199,8 @@ async fn rights_that_are_missing_are_named_before_anything_changes() {
             "{refused}"
         );
         assert_eq!(stands(&operator), AS_BEFORE, "{}", server.name());
-        grant("DELETE", "claimstream_resharding").await;
-        grant("DELETE", "claimstream_closed_shard").await;
+        grant("DELETE", "claimstream_schema").await;
+        grant("DELETE", "claimstream_pause").await;
         let refused = operator.run(&RESHARD).failed(1);
         assert!(refused.contains("GRANT TRIGGER on the database"), "{}: {refused}", server.name());
         assert_eq!(stands(&operator), AS_BEFORE, "{}", server.name());
@@ -234,7 +234,7 @@ async fn the_command_says_once_that_a_relay_must_run() {
     // The command closes a shard each time that it looks at it.
     for statement in [
         "CREATE TABLE looks (number INTEGER)",
-        "CREATE TRIGGER look AFTER INSERT ON claimstream_closed_shard BEGIN INSERT INTO looks VALUES (1); END",
+        "CREATE TRIGGER look AFTER INSERT ON claimstream_pause BEGIN INSERT INTO looks VALUES (1); END",
     ] {
         db.execute_unprepared(statement).await.unwrap();
     }
@@ -258,7 +258,7 @@ async fn the_command_says_once_that_a_relay_must_run() {
 async fn a_resharding_of_a_file_is_taken_back_before_its_cut() {
     let place = place(None).await;
     let (operator, db) = applied(&place).await;
-    let begun = "INSERT INTO claimstream_resharding (number, shards, from_shards) VALUES (1, 64, 16)";
+    let begun = "INSERT INTO claimstream_schema (capability, version, shards, from_shards) VALUES ('resharding', 1, 64, 16)";
     db.execute_unprepared(begun).await.unwrap();
     let preview = operator.run(&END[..3]).succeeded();
     assert!(

@@ -77,7 +77,7 @@ async fn is_refused(url: String) {
 
 async fn applied(place: &Place) -> Operator {
     let operator = Operator::at(&place.url());
-    operator.run(&["schema", "apply", "--shards", "16"]).succeeded();
+    operator.run(&["schema", "apply", "--for", "shard_lease", "--shards", "16"]).succeeded();
     operator
 }
 

@@ -6,9 +6,9 @@ SELECT (SELECT COUNT(*)
        (SELECT COUNT(*)
           FROM claimstream_dead d
           JOIN claimstream_message m ON m.id = d.id
-         WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside,
+         WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS reused,
        (SELECT COUNT(*)
           FROM (SELECT id
                   FROM claimstream_queue
                  GROUP BY queue, shard, id
-                HAVING COUNT(*) > 1) t)                           AS twins
+                HAVING COUNT(*) > 1) t)                           AS doubled

@@ -1,4 +1,4 @@
--- Statements that change nothing, to learn whether the user may insert, update and delete wherever an outbox does.
+-- Statements that change nothing, to learn whether the user may insert, update and delete wherever the outbox does.
 UPDATE claimstream_shard SET shard = shard WHERE 1 = 0;
 INSERT INTO claimstream_queue SELECT * FROM claimstream_queue WHERE 1 = 0;
 UPDATE claimstream_queue SET attempts = attempts WHERE 1 = 0;
@@ -12,24 +12,6 @@ DELETE FROM claimstream_dedup WHERE 1 = 0;
 INSERT INTO claimstream_dead SELECT * FROM claimstream_dead WHERE 1 = 0;
 UPDATE claimstream_dead SET queue = queue WHERE 1 = 0;
 DELETE FROM claimstream_dead WHERE 1 = 0;
-INSERT INTO claimstream_lease SELECT * FROM claimstream_lease WHERE 1 = 0;
-UPDATE claimstream_lease SET queue = queue WHERE 1 = 0;
-DELETE FROM claimstream_lease WHERE 1 = 0;
 INSERT INTO claimstream_instance SELECT * FROM claimstream_instance WHERE 1 = 0;
 UPDATE claimstream_instance SET label = label WHERE 1 = 0;
 DELETE FROM claimstream_instance WHERE 1 = 0;
-INSERT INTO claimstream_step SELECT * FROM claimstream_step WHERE 1 = 0;
-UPDATE claimstream_step SET scope = scope WHERE 1 = 0;
-DELETE FROM claimstream_step WHERE 1 = 0;
-INSERT INTO claimstream_saga SELECT * FROM claimstream_saga WHERE 1 = 0;
-UPDATE claimstream_saga SET scope = scope WHERE 1 = 0;
-DELETE FROM claimstream_saga WHERE 1 = 0;
-INSERT INTO claimstream_lock SELECT * FROM claimstream_lock WHERE 1 = 0;
-UPDATE claimstream_lock SET fence = fence WHERE 1 = 0;
-DELETE FROM claimstream_lock WHERE 1 = 0;
-INSERT INTO claimstream_notification_request SELECT * FROM claimstream_notification_request WHERE 1 = 0;
-UPDATE claimstream_notification_request SET status = status WHERE 1 = 0;
-DELETE FROM claimstream_notification_request WHERE 1 = 0;
-INSERT INTO claimstream_notification_message SELECT * FROM claimstream_notification_message WHERE 1 = 0;
-UPDATE claimstream_notification_message SET status = status WHERE 1 = 0;
-DELETE FROM claimstream_notification_message WHERE 1 = 0;

@@ -1,4 +1,4 @@
 -- Has no relay begin to claim from a shard for a while.
-INSERT INTO claimstream_closed_shard (queue, shard, closed_until)
-VALUES (:queue, :shard, {later :after})
-{or_update queue, shard} closed_until = {later :after}
+INSERT INTO claimstream_pause (queue, shard, paused_at, paused_by, resumed_at)
+VALUES (:queue, :shard, {now}, 'resharding', {later :after})
+{or_update queue, shard} resumed_at = {later :after}

@@ -1,6 +1,7 @@
 -- Notes that messages are written by the new count from now on.
-UPDATE claimstream_resharding
-   SET cut_at = {now}
- WHERE number = 1
+UPDATE claimstream_schema
+   SET applied_at = {now}
+ WHERE capability = 'resharding'
+   AND version = 1
    AND shards = :shards
-   AND cut_at IS NULL
+   AND applied_at IS NULL

@@ -1,4 +1,5 @@
 -- Forgets a resharding whose triggers are gone.
-DELETE FROM claimstream_resharding
- WHERE number = 1
+DELETE FROM claimstream_schema
+ WHERE capability = 'resharding'
+   AND version = 1
    AND shards = :shards

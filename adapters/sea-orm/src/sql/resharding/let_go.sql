@@ -1,4 +1,4 @@
 -- Has relays claim from a shard again.
-DELETE FROM claimstream_closed_shard
+DELETE FROM claimstream_pause
  WHERE queue = :queue
    AND shard = :shard

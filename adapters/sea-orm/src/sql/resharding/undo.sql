@@ -1,5 +1,6 @@
 -- Forgets a resharding that was begun, unless messages are written by its count.
-DELETE FROM claimstream_resharding
- WHERE number = 1
+DELETE FROM claimstream_schema
+ WHERE capability = 'resharding'
+   AND version = 1
    AND shards = :shards
-   AND cut_at IS NULL
+   AND applied_at IS NULL

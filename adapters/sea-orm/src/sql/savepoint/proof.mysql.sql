@@ -7,7 +7,8 @@
 SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */);
 SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0)
   FROM claimstream_schema
- WHERE version = 1
+ WHERE capability = 'outbox'
+   AND version = 1
    AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at
   LOCK IN SHARE MODE;
 SAVEPOINT claimstream;

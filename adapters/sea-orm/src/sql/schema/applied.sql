@@ -1,4 +1,4 @@
--- Notes that a version of the tables has been applied.
-INSERT INTO claimstream_schema (version, applied_at)
-VALUES (:version, {now})
+-- Notes that a version of a capability's tables has been applied.
+INSERT INTO claimstream_schema (capability, version, applied_at)
+VALUES (:capability, :version, {now})
 {or_keep version}

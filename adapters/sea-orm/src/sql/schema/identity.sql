@@ -1,4 +1,5 @@
 -- When the tables were made, which identifies an outbox.
 SELECT {micros applied_at} AS made_at
   FROM claimstream_schema
- WHERE version = 1
+ WHERE capability = 'outbox'
+   AND version = 1

@@ -12,6 +12,5 @@ SELECT s.shard, {signed l.fence} AS fence,
            AND NOT {unreadable q}
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
-   AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c
-                    WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > {now})
-   AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM claimstream_pause p
+                    WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) AND (p.resumed_at IS NULL OR p.resumed_at > {now}))

@@ -17,7 +17,7 @@ mod on_a_file {
 
     use claimstream_domain::{
         ByteBudget, ClaimId, ClaimRequest, Disposition, Enqueued, InstanceId, Lease, MessageId, NewMessage,
-        Owner, Payload, QueueName, Settled, Settlement,
+        Owner, Payload, QueueName, Retention, Settled, Settlement,
     };
     use claimstream_ports::{LockingStrategy, Settlements, StoreErrorKind};
     use sea_orm::ConnectionTrait;

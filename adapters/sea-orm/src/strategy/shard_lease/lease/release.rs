@@ -3,7 +3,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
     database::{
-        Database, args::Args, classify::is_locked_by_another, held::Held, typed_row::row, unit::rows,
+        Database, args::Args, classify::is_locked_by_another, held::Held, typed_row::row, unit::rows_if_there,
         unit::run,
     },
     strategy::shard_lease::{
@@ -53,7 +53,7 @@ pub(crate) async fn release(
 async fn end(db: &Database, on: &Held<'_>, args: &Args) -> Result<(Written, u64), StoreError> {
     let sql = &db.sql.shard_lease;
     db.begin_held(RELEASE, on).await?;
-    let found = rows(on, RELEASE, sql.release.bind(args)).await?;
+    let found = rows_if_there(on, RELEASE, sql.release.bind(args)).await?;
     let Some(row) = found.first() else {
         db.roll_back_held(RELEASE, on).await?;
         return Ok((Written::No, 0));

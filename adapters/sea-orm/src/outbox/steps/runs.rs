@@ -1,0 +1,45 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use claimstream_domain::{
+    step::{RunFilter, RunPage, RunPlace, StepListed},
+    timer_event::{TimerPage, TimerPlace},
+};
+use claimstream_ports::{
+    StoreError,
+    step::{ListRuns, ListTimers},
+};
+
+use crate::{
+    outbox::handle::SeaOrmOutbox,
+    steps::{runs, timers},
+};
+
+const RUNS: &str = "runs";
+const TIMERS: &str = "timers";
+
+#[async_trait]
+impl ListRuns for SeaOrmOutbox {
+    async fn runs(
+        &self,
+        filter: &RunFilter,
+        after: Option<RunPlace>,
+        limit: u32,
+    ) -> Result<RunPage, StoreError> {
+        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
+        self.rooms.db.detached(RUNS, async move { runs::runs(&db, &filter, after, limit).await }).await
+    }
+
+    async fn steps(&self, scope: &str, run: &str, limit: u32) -> Result<Vec<StepListed>, StoreError> {
+        let (db, scope, run) = (Arc::clone(&self.rooms.db), scope.to_owned(), run.to_owned());
+        self.rooms.db.detached(RUNS, async move { runs::steps(&db, &scope, &run, limit).await }).await
+    }
+}
+
+#[async_trait]
+impl ListTimers for SeaOrmOutbox {
+    async fn timers(&self, after: Option<TimerPlace>, limit: u32) -> Result<TimerPage, StoreError> {
+        let db = Arc::clone(&self.rooms.db);
+        self.rooms.db.detached(TIMERS, async move { timers::timers(&db, after, limit).await }).await
+    }
+}
