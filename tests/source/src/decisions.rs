@@ -7,7 +7,7 @@ pub(super) fn are_listed(tree: &Tree) -> Vec<String> {
     complaints(&tree.file("DESIGN.md").text, &decisions)
 }
 
-/// A heading such as `## D7. Few lengths of statements`.
+/// A heading such as `## D8. Statements are files`.
 #[derive(Debug, PartialEq)]
 struct Decision {
     page: String,
