@@ -1,10 +1,11 @@
 //! The tables of docs/providers.md and docs/tcc.md are those of the code; `CLAIMSTREAM_GOLDEN=write` writes them.
 
-use std::{env, fmt::Write, fs, path::Path};
+use std::{env, fmt::Write, fs, iter, path::Path};
 
 use claimstream_domain::notification::{Acceptance, AnswerClass, AnswerTable, Fault, Judgement};
 
-const HEAD: &str = "| answer | meaning | whose fault | then |\n|---|---|---|---|\n";
+const HEAD: &str = "| answer | meaning |\n|---|---|\n";
+const HEAD_OF_MEANINGS: &str = "| meaning | whose fault | then |\n|---|---|---|\n";
 const HEAD_OF_TCC: &str = "| answer | meaning | then |\n|---|---|---|\n";
 
 /// What follows from an answer.
@@ -27,9 +28,17 @@ fn follows(judgement: Judgement) -> &'static str {
 fn table(rows: &AnswerTable) -> String {
     let mut table = HEAD.to_owned();
     for row in rows.rows() {
-        let (condition, judgement) = (row.condition().to_string().replace('|', "\\|"), row.judgement());
+        let condition = row.condition().to_string().replace('|', "\\|");
+        writeln!(table, "| `{condition}` | {} |", row.judgement()).unwrap();
+    }
+    table
+}
+
+fn table_of_meanings() -> String {
+    let mut table = HEAD_OF_MEANINGS.to_owned();
+    for judgement in Judgement::ALL {
         let fault = judgement.fault().map_or("", Fault::name);
-        writeln!(table, "| `{condition}` | {judgement} | {fault} | {} |", follows(judgement)).unwrap();
+        writeln!(table, "| `{judgement}` | {fault} | {} |", follows(judgement)).unwrap();
     }
     table
 }
@@ -68,7 +77,9 @@ fn the_pages_have_the_tables_of_the_code() {
         ("Recipients' own webhooks and chats:", AnswerTable::own_webhook()),
         ("A webhook or a chat with `url`:", AnswerTable::webhook()),
     ];
-    compare("providers.md", &tables.map(|(line, rows)| (line, table(rows))));
+    let tables = tables.map(|(line, rows)| (line, table(rows)));
+    let meanings = ("What each meaning leads to:", table_of_meanings());
+    compare("providers.md", &iter::once(meanings).chain(tables).collect::<Vec<_>>());
     let answers = table_of_tcc(AnswerTable::participant());
     compare("tcc.md", &[("What it answers means:", answers)]);
 }
