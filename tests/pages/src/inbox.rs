@@ -58,6 +58,12 @@ async fn pipeline(
     Ok(())
 }
 
+async fn write_bill(tx: &DatabaseTransaction, message: &Message) -> Result<StepResult, StoreError> {
+    let insert = format!("INSERT INTO bill (message) VALUES ('{}')", message.id);
+    tx.execute_unprepared(&insert).await.map_err(|e| store_error("bill", e))?;
+    Ok(StepResult::default())
+}
+
 async fn once(outbox: Arc<SeaOrmOutbox>, message: &Message) -> Result<(), Failure> {
     use claimstream::{in_transaction, work};
     use claimstream_steps::inbox::{Consumer, Inbox, InboxError, Once};
@@ -97,12 +103,6 @@ async fn a_batch(outbox: Arc<SeaOrmOutbox>, batch: &[Claimed]) -> Result<(), Fai
     })
     .await;
     Ok(effects?)
-}
-
-async fn write_bill(tx: &DatabaseTransaction, message: &Message) -> Result<StepResult, StoreError> {
-    let insert = format!("INSERT INTO bill (message) VALUES ('{}')", message.id);
-    tx.execute_unprepared(&insert).await.map_err(|e| store_error("bill", e))?;
-    Ok(StepResult::default())
 }
 
 async fn bills(outbox: &SeaOrmOutbox) -> i64 {

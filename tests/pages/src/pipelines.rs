@@ -29,6 +29,38 @@ async fn run(relay: Relay) -> Result<(), Failure> {
     Ok(())
 }
 
+async fn serve(healthy: impl Fn() -> Result<(), String>) -> Result<(), Failure> {
+    Ok(healthy()?)
+}
+
+async fn supervise(relay: Relay) -> Result<(), Failure> {
+    let handler = handler_fn(|_| async { Verdict::ack() });
+    let pipeline = relay.pipeline("orders", handler)?;
+    let monitor = pipeline.monitor();
+    let healthy = move || match monitor.state() {
+        PipelineState::Failing { since, error, .. } if since > Duration::from_secs(60) => {
+            Err(error.to_string())
+        }
+        PipelineState::Ended => Err("the pipeline has ended".to_owned()),
+        _ => Ok(()),
+    };
+    tokio::select! {
+        served = serve(healthy) => served?,
+        report = pipeline.run_until(shutdown_signal()?) => { report?; }
+    }
+    Ok(())
+}
+
+async fn dead_letters(outbox: SeaOrmOutbox) -> Result<(), Failure> {
+    let of_mail = DeadLetterFilter { queue: Some("mail".parse()?), ..DeadLetterFilter::default() };
+    for dead in outbox.list(&of_mail, 100).await? {
+        println!("{} after {} attempts: {}", dead.message.id, dead.attempts, dead.reason);
+    }
+    let again = outbox.revive(&of_mail).await?;
+    println!("{again} come again");
+    Ok(())
+}
+
 struct SearchEngine;
 
 impl SearchEngine {
@@ -59,37 +91,5 @@ async fn run_batches(relay: Relay, engine: SearchEngine) -> Result<(), Failure> 
     let pipeline = relay.batch_pipeline("orders", Indexer(engine))?.size(200).concurrency(2);
     let report = pipeline.run_until(shutdown_signal()?).await?;
     println!("{report:?}");
-    Ok(())
-}
-
-async fn serve(healthy: impl Fn() -> Result<(), String>) -> Result<(), Failure> {
-    Ok(healthy()?)
-}
-
-async fn supervise(relay: Relay) -> Result<(), Failure> {
-    let handler = handler_fn(|_| async { Verdict::ack() });
-    let pipeline = relay.pipeline("orders", handler)?;
-    let monitor = pipeline.monitor();
-    let healthy = move || match monitor.state() {
-        PipelineState::Failing { since, error, .. } if since > Duration::from_secs(60) => {
-            Err(error.to_string())
-        }
-        PipelineState::Ended => Err("the pipeline has ended".to_owned()),
-        _ => Ok(()),
-    };
-    tokio::select! {
-        served = serve(healthy) => served?,
-        report = pipeline.run_until(shutdown_signal()?) => { report?; }
-    }
-    Ok(())
-}
-
-async fn dead_letters(outbox: SeaOrmOutbox) -> Result<(), Failure> {
-    let of_mail = DeadLetterFilter { queue: Some("mail".parse()?), ..DeadLetterFilter::default() };
-    for dead in outbox.list(&of_mail, 100).await? {
-        println!("{} after {} attempts: {}", dead.message.id, dead.attempts, dead.reason);
-    }
-    let again = outbox.revive(&of_mail).await?;
-    println!("{again} come again");
     Ok(())
 }

@@ -33,26 +33,6 @@ async fn with_sqlx(outbox: SeaOrmOutbox, pool: sqlx::MySqlPool) -> Result<(), Fa
     Ok(())
 }
 
-async fn in_its_own(outbox: SeaOrmOutbox) -> Result<(), Failure> {
-    let tx = outbox.begin_own().await?;
-    tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
-    outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
-    tx.commit().await?; // not outbox.commit(tx); the other end is tx.roll_back()
-    Ok(())
-}
-
-async fn hand_in() -> Result<SeaOrmOutbox, Failure> {
-    let pool = MySqlPoolOptions::new()
-        // A cancelled caller may leave a transaction open. Without this hook the next caller would write into it.
-        .after_release(|connection, _| {
-            Box::pin(async move { connection.execute("ROLLBACK").await.map(|_| true) })
-        })
-        .connect("mysql://app@db.example.com/shop")
-        .await?;
-    let outbox = SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await?;
-    Ok(outbox)
-}
-
 async fn hints(outbox: SeaOrmOutbox, relay: Relay) -> Result<(), Failure> {
     let wakeup = Arc::new(LocalWakeup::new());
     let relay = relay.with_wakeup(wakeup.clone());
@@ -76,4 +56,24 @@ async fn hints_of_sqlx(
     tx.commit().await?;
     hint.wake(&*wakeup).await;
     Ok(())
+}
+
+async fn in_its_own(outbox: SeaOrmOutbox) -> Result<(), Failure> {
+    let tx = outbox.begin_own().await?;
+    tx.execute_unprepared("UPDATE orders SET paid = TRUE WHERE id = 7").await?;
+    outbox.enqueue(&tx, &[NewMessage::json("orders", &OrderPaid { order: 7 })?]).await?;
+    tx.commit().await?; // not outbox.commit(tx); the other end is tx.roll_back()
+    Ok(())
+}
+
+async fn hand_in() -> Result<SeaOrmOutbox, Failure> {
+    let pool = MySqlPoolOptions::new()
+        // A cancelled caller may leave a transaction open. Without this hook the next caller would write into it.
+        .after_release(|connection, _| {
+            Box::pin(async move { connection.execute("ROLLBACK").await.map(|_| true) })
+        })
+        .connect("mysql://app@db.example.com/shop")
+        .await?;
+    let outbox = SeaOrmOutbox::from_pool(pool.clone(), OpenOptions::default()).await?;
+    Ok(outbox)
 }
