@@ -3,7 +3,7 @@ use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 use claimstream_board::{Board, BoardStores, Boards, Right, Visitor, Visitors};
 use claimstream_http::{Scope, Server, Tokens};
 use claimstream_ports::Timer;
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::{
     FutureExt,
@@ -51,9 +51,22 @@ impl BoardServer {
     }
 }
 
-fn stores(outbox: &SeaOrmOutbox, config: &Config, timer: TokioTimer) -> BoardStores {
+/// The pages of what the database is used for; one that is used for more later is shown whole after the next start.
+async fn stores(outbox: &SeaOrmOutbox, config: &Config, timer: TokioTimer) -> BoardStores {
     let check = ProgramCheck { outbox: outbox.clone(), config: config.clone(), timer };
-    BoardStores::of(Arc::new(outbox.clone())).with_check(Arc::new(check))
+    let store = Arc::new(outbox.clone());
+    let stores = BoardStores::new(store.clone(), store.clone());
+    let stores = stores.with_pauses(store.clone()).with_audit(store.clone()).with_check(Arc::new(check));
+    let mut stores = stores.with_holders(store.clone()).with_messages(store.clone(), store.clone());
+    let used = outbox.capabilities().await;
+    let is_used = |capability| used.as_ref().map_or(true, |used| used.contains(&capability));
+    if is_used(Capability::Steps) {
+        stores = stores.with_runs(store.clone());
+    }
+    if is_used(Capability::Notifications) {
+        stores = stores.with_notifications(store);
+    }
+    stores
 }
 
 fn board(
@@ -77,7 +90,9 @@ async fn show_once_open(database: &OneDatabase, boards: &Boards, timer: TokioTim
     boards.announce(name.as_str());
     loop {
         match database.config.database.open_one_of_several(None).await {
-            Ok(outbox) => return boards.show(name.as_str(), stores(&outbox, &database.config, timer)),
+            Ok(outbox) => {
+                return boards.show(name.as_str(), stores(&outbox, &database.config, timer).await);
+            }
             Err(error) => {
                 tracing::warn!(database = %name, %error, "the board does not show the database yet");
                 timer.sleep(OPENED_AGAIN).await;
@@ -101,9 +116,13 @@ pub(crate) fn run(
         return async move { board.run_several(&config).await }.boxed();
     }
     let BoardServer { server, settings, tokens, timer } = board;
-    let stores = stores(outbox, config, timer);
-    let router = self::board(stores, Arc::new(timer), &settings, tokens.as_ref()).router();
-    server.run_router(router).boxed()
+    let (outbox, config) = (outbox.clone(), config.clone());
+    let serving = async move {
+        let stores = stores(&outbox, &config, timer).await;
+        let router = self::board(stores, Arc::new(timer), &settings, tokens.as_ref()).router();
+        server.run_router(router).await
+    };
+    serving.boxed()
 }
 
 /// A token with the scope `read` looks, one with `admin` changes, and others do not get in.

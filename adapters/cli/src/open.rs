@@ -68,7 +68,8 @@ impl Database {
     /// The same for a command that needs the tables of these capabilities, too.
     pub(crate) async fn open_existing_for(&self, needed: &[Capability]) -> Result<SeaOrmOutbox, OpenError> {
         let capabilities = needed.iter().copied().collect();
-        let options = OpenOptions { capabilities, answer_within: self.answer_within(), ..self.options(false) };
+        let options =
+            OpenOptions { capabilities, answer_within: self.answer_within(), ..self.options(false) };
         self.open_by(options).await
     }
 

@@ -2,8 +2,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream::{PipelineMonitor, PipelineState};
-use claimstream_http::Readiness;
 use claimstream_domain::MessageId;
+use claimstream_http::Readiness;
 use claimstream_ports::{ReadMessages, Timer, within};
 use claimstream_tokio::TokioTimer;
 use tokio::sync::Mutex;
@@ -44,7 +44,8 @@ impl ProcessReadiness {
         if let Some((_, answers)) = looked.filter(|(at, _)| now - *at < Self::LOOK) {
             return answers;
         }
-        let answer = within(&self.timer, Self::PATIENCE, self.messages.kept(MessageId::new(Uuid::nil()))).await;
+        let answer =
+            within(&self.timer, Self::PATIENCE, self.messages.kept(MessageId::new(Uuid::nil()))).await;
         let answers = matches!(answer, Some(Ok(_)));
         *looked = Some((self.timer.now(), answers));
         answers

@@ -1,3 +1,12 @@
+-- alive/dead
+SELECT (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
+
+-- alive/live
+SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND (q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
+
+-- alive/unreadable
+SELECT MIN(CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END) AS first_at FROM (SELECT queue, shard FROM claimstream_queue FORCE INDEX (PRIMARY) GROUP BY queue, shard HAVING MIN(available_at) < TIMESTAMP'1970-01-01 00:00:00') place STRAIGHT_JOIN claimstream_queue q FORCE INDEX (PRIMARY) ON q.queue = place.queue AND q.shard = place.shard AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00') STRAIGHT_JOIN claimstream_message m FORCE INDEX (PRIMARY) ON m.id = q.id;
+
 -- attempts/forget
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
@@ -56,7 +65,7 @@ SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_
 UPDATE claimstream_queue SET claimed_from = available_at, available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND, claim_id     = :claim, attempts     = attempts + 1 WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND available_at <= UTC_TIMESTAMP(6) AND NOT (claim_id <=> :claim) AND id IN (:ids);
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT /*+ NO_SKIP_SCAN(q) */ q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT /*+ NO_SKIP_SCAN(q) */ q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) AND (p.resumed_at IS NULL OR p.resumed_at > UTC_TIMESTAMP(6)));
 
 -- claim/read
 SELECT q.id, CAST(q.shard AS SIGNED) AS shard, CAST(q.attempts AS SIGNED) AS attempts, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.claimed_from)   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN OCTET_LENGTH(m.payload) <= :inline THEN m.payload END AS payload, CAST(OCTET_LENGTH(m.payload) AS SIGNED) AS bytes, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :lease_end MICROSECOND AND q.claim_id = :claim;
@@ -176,19 +185,13 @@ SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(seen_at)) 
 SELECT TABLE_NAME AS table_name, COLUMN_NAME AS column_name, COLUMN_TYPE AS column_type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
 
 -- doctor/ids
-SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
-
--- doctor/notifications
-SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
+SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS reused, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS doubled;
 
 -- doctor/rights
-UPDATE claimstream_shard SET shard = shard WHERE 1 = 0; INSERT INTO claimstream_queue SELECT * FROM claimstream_queue WHERE 1 = 0; UPDATE claimstream_queue SET attempts = attempts WHERE 1 = 0; DELETE FROM claimstream_queue WHERE 1 = 0; INSERT INTO claimstream_message SELECT * FROM claimstream_message WHERE 1 = 0; UPDATE claimstream_message SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_message WHERE 1 = 0; INSERT INTO claimstream_dedup SELECT * FROM claimstream_dedup WHERE 1 = 0; UPDATE claimstream_dedup SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dedup WHERE 1 = 0; INSERT INTO claimstream_dead SELECT * FROM claimstream_dead WHERE 1 = 0; UPDATE claimstream_dead SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dead WHERE 1 = 0; INSERT INTO claimstream_lease SELECT * FROM claimstream_lease WHERE 1 = 0; UPDATE claimstream_lease SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_lease WHERE 1 = 0; INSERT INTO claimstream_instance SELECT * FROM claimstream_instance WHERE 1 = 0; UPDATE claimstream_instance SET label = label WHERE 1 = 0; DELETE FROM claimstream_instance WHERE 1 = 0; INSERT INTO claimstream_step SELECT * FROM claimstream_step WHERE 1 = 0; UPDATE claimstream_step SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_step WHERE 1 = 0; INSERT INTO claimstream_saga SELECT * FROM claimstream_saga WHERE 1 = 0; UPDATE claimstream_saga SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_saga WHERE 1 = 0; INSERT INTO claimstream_lock SELECT * FROM claimstream_lock WHERE 1 = 0; UPDATE claimstream_lock SET fence = fence WHERE 1 = 0; DELETE FROM claimstream_lock WHERE 1 = 0; INSERT INTO claimstream_notification_request SELECT * FROM claimstream_notification_request WHERE 1 = 0; UPDATE claimstream_notification_request SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_request WHERE 1 = 0; INSERT INTO claimstream_notification_message SELECT * FROM claimstream_notification_message WHERE 1 = 0; UPDATE claimstream_notification_message SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_message WHERE 1 = 0;
+UPDATE claimstream_shard SET shard = shard WHERE 1 = 0; INSERT INTO claimstream_queue SELECT * FROM claimstream_queue WHERE 1 = 0; UPDATE claimstream_queue SET attempts = attempts WHERE 1 = 0; DELETE FROM claimstream_queue WHERE 1 = 0; INSERT INTO claimstream_message SELECT * FROM claimstream_message WHERE 1 = 0; UPDATE claimstream_message SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_message WHERE 1 = 0; INSERT INTO claimstream_dedup SELECT * FROM claimstream_dedup WHERE 1 = 0; UPDATE claimstream_dedup SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dedup WHERE 1 = 0; INSERT INTO claimstream_dead SELECT * FROM claimstream_dead WHERE 1 = 0; UPDATE claimstream_dead SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_dead WHERE 1 = 0; INSERT INTO claimstream_instance SELECT * FROM claimstream_instance WHERE 1 = 0; UPDATE claimstream_instance SET label = label WHERE 1 = 0; DELETE FROM claimstream_instance WHERE 1 = 0;
 
 -- doctor/server
 SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'tx_isolation', 'transaction_isolation', 'sql_mode', 'time_zone', 'binlog_format', 'log_bin', 'wsrep_on', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'max_allowed_packet', 'max_connections', 'read_only', 'innodb_read_only', 'innodb_snapshot_isolation', 'autocommit', 'character_set_client', 'completion_type', 'sql_auto_is_null', 'sql_big_selects', 'sql_safe_updates', 'sql_select_limit', 'unique_checks');
-
--- doctor/steps
-SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
 
 -- doctor/strategies
 SELECT held.queue, held.ends_in, (SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(q.available_at)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) FROM claimstream_shard s JOIN claimstream_queue q ON q.queue = held.queue AND q.shard = s.shard AND q.available_at > UTC_TIMESTAMP(6) AND q.available_at <= UTC_TIMESTAMP(6) + INTERVAL 43200000000 MICROSECOND WHERE q.claim_id IS NOT NULL)                                            AS marked_until FROM (SELECT queue, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', MAX(held_until)) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > UTC_TIMESTAMP(6) GROUP BY queue) held ORDER BY held.queue;
@@ -274,6 +277,9 @@ SELECT id, user_id, request_id, content, CAST(is_read AS SIGNED) AS is_read, TIM
 -- in_app/unread
 SELECT CAST(COUNT(*) AS SIGNED) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
+-- locks/forget
+DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY held_until LIMIT :limit;
+
 -- locks/list
 SELECT lock_key, CAST(fence AS SIGNED) AS fence, CASE WHEN token = :free THEN 0 ELSE TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) END AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
 
@@ -291,6 +297,9 @@ UPDATE claimstream_lock SET held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICR
 
 -- locks/take
 UPDATE claimstream_lock SET fence      = GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))), held_until = UTC_TIMESTAMP(6) + INTERVAL :lease MICROSECOND, token      = :token WHERE lock_key = :key AND (held_until <= UTC_TIMESTAMP(6) OR token = :free);
+
+-- notifications/are_used
+SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
 
 -- notifications/erase_attempts
 UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
@@ -361,9 +370,6 @@ SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 -- notifications/message_take_back
 UPDATE claimstream_notification_message SET status = 'CANCELLED', changed_at = UTC_TIMESTAMP(6) WHERE id IN (:ids) AND status = 'PENDING';
 
--- notifications/messages_in_flight
-SELECT (SELECT COUNT(*) FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6)) + (SELECT COALESCE(CAST(SUM(in_flight) AS SIGNED), 0) FROM claimstream_lease WHERE queue IN (:queues) AND held_until > UTC_TIMESTAMP(6)) AS in_flight;
-
 -- notifications/outbox_find
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', available_at) AS due_at FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND available_at > UTC_TIMESTAMP(6) AND id = :id AND claim_id IS NULL LIMIT 1;
 
@@ -415,6 +421,12 @@ SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 -- notifications/request_taken
 SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LEFT JOIN claimstream_notification_erasure e ON e.request_id = r.id WHERE r.id IN (:ids) LOCK IN SHARE MODE;
 
+-- notifications/rights
+INSERT INTO claimstream_notification_request SELECT * FROM claimstream_notification_request WHERE 1 = 0; UPDATE claimstream_notification_request SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_request WHERE 1 = 0; INSERT INTO claimstream_notification_message SELECT * FROM claimstream_notification_message WHERE 1 = 0; UPDATE claimstream_notification_message SET status = status WHERE 1 = 0; DELETE FROM claimstream_notification_message WHERE 1 = 0;
+
+-- observe/claimed
+SELECT COUNT(*) AS claimed FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > UTC_TIMESTAMP(6);
+
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
@@ -442,6 +454,9 @@ SELECT MAX(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue A
 -- observe/lease
 SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight, flights, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
+-- observe/leased
+SELECT COALESCE(CAST(SUM(in_flight) AS SIGNED), 0) AS leased FROM claimstream_lease WHERE queue IN (:queues) AND held_until > UTC_TIMESTAMP(6);
+
 -- observe/leases
 SELECT queue, CAST(shard AS SIGNED) AS shard, label, fence, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', held_until) - TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS ends_in, CAST(in_flight AS SIGNED) AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
 
@@ -455,16 +470,16 @@ SELECT q.queue AS queue, CAST(q.shard AS SIGNED) AS shard, COUNT(*) AS depth, CO
 SELECT id, queue, CAST(shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at) AS since FROM claimstream_message WHERE id IN (:ids);
 
 -- pauses/again
-UPDATE claimstream_pause SET paused_at = UTC_TIMESTAMP(6), paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND resumed_at IS NOT NULL;
+UPDATE claimstream_pause SET paused_at = UTC_TIMESTAMP(6), paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND shard = 65535 AND resumed_at IS NOT NULL;
 
 -- pauses/first
-INSERT INTO claimstream_pause (queue, paused_at, paused_by, why) VALUES (:queue, UTC_TIMESTAMP(6), :by, :why);
+INSERT INTO claimstream_pause (queue, shard, paused_at, paused_by, why) VALUES (:queue, 65535, UTC_TIMESTAMP(6), :by, :why);
 
 -- pauses/list
-SELECT queue, TIMESTAMPDIFF(MICROSECOND, paused_at, UTC_TIMESTAMP(6)) AS since, paused_by, why FROM claimstream_pause WHERE resumed_at IS NULL ORDER BY claimstream_pause.queue;
+SELECT queue, TIMESTAMPDIFF(MICROSECOND, paused_at, UTC_TIMESTAMP(6)) AS since, paused_by, why FROM claimstream_pause WHERE shard = 65535 AND resumed_at IS NULL ORDER BY claimstream_pause.queue;
 
 -- pauses/resume
-UPDATE claimstream_pause SET resumed_at = UTC_TIMESTAMP(6), resumed_by = :by WHERE queue = :queue AND resumed_at IS NULL;
+UPDATE claimstream_pause SET resumed_at = UTC_TIMESTAMP(6), resumed_by = :by WHERE queue = :queue AND shard = 65535 AND resumed_at IS NULL;
 
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = UTC_TIMESTAMP(6) WHERE recipient_hash = :hash;
@@ -571,26 +586,47 @@ SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids);
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q STRAIGHT_JOIN claimstream_message b FORCE INDEX (PRIMARY) ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
+-- request_sweep/dead
+SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
+
+-- request_sweep/delete
+DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
+
+-- request_sweep/erasures
+DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
+
+-- request_sweep/messages
+SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
+
+-- request_sweep/messages_delete
+DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- request_sweep/page
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
+
+-- request_sweep/receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
 -- resharding/begin
-INSERT INTO claimstream_resharding (number, shards, from_shards) SELECT 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON DUPLICATE KEY UPDATE number = number;
+INSERT INTO claimstream_schema (capability, version, shards, from_shards) SELECT 'resharding', 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON DUPLICATE KEY UPDATE version = version;
 
 -- resharding/bodies
 SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_message WHERE id > :after ORDER BY claimstream_message.id LIMIT :limit;
 
 -- resharding/close
-INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND) ON DUPLICATE KEY UPDATE closed_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND;
+INSERT INTO claimstream_pause (queue, shard, paused_at, paused_by, resumed_at) VALUES (:queue, :shard, UTC_TIMESTAMP(6), 'resharding', UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND) ON DUPLICATE KEY UPDATE resumed_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND;
 
 -- resharding/cut
-UPDATE claimstream_resharding SET cut_at = UTC_TIMESTAMP(6) WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+UPDATE claimstream_schema SET applied_at = UTC_TIMESTAMP(6) WHERE capability = 'resharding' AND version = 1 AND shards = :shards AND applied_at IS NULL;
 
 -- resharding/end
-DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
+DELETE FROM claimstream_schema WHERE capability = 'resharding' AND version = 1 AND shards = :shards;
 
 -- resharding/lease
 SELECT label, CAST(fence AS SIGNED) AS fence, (holder IS NOT NULL AND in_flight > 0 AND held_until <= UTC_TIMESTAMP(6)) AS is_left FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
-DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
+DELETE FROM claimstream_pause WHERE queue = :queue AND shard = :shard;
 
 -- resharding/letters
 SELECT id, CAST(shard AS SIGNED) AS shard, ordering_key FROM claimstream_dead WHERE id > :after ORDER BY claimstream_dead.id LIMIT :limit;
@@ -617,7 +653,7 @@ SELECT q.id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.availa
 XA RECOVER;
 
 -- resharding/shards
-SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAST(r.from_shards AS SIGNED) AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
+SELECT CAST(s.shard AS SIGNED) AS shard, CAST(r.shards AS SIGNED) AS shards, CAST(r.from_shards AS SIGNED) AS from_shards, (r.applied_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_schema r ON r.capability = 'resharding' AND r.version = 1 ORDER BY s.shard;
 
 -- resharding/take
 UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = UTC_TIMESTAMP(6), in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= UTC_TIMESTAMP(6)));
@@ -626,7 +662,7 @@ UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, hel
 SELECT trigger_name AS name FROM information_schema.triggers WHERE trigger_schema = DATABASE() AND trigger_name IN (:names);
 
 -- resharding/undo
-DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+DELETE FROM claimstream_schema WHERE capability = 'resharding' AND version = 1 AND shards = :shards AND applied_at IS NULL;
 
 -- routine/grants
 SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) AS grantee, CAST(Proc_priv AS CHAR) AS rights FROM mysql.procs_priv WHERE Db = DATABASE() AND Routine_name = 'claimstream_enqueue' AND Routine_type = 'PROCEDURE' AND CONCAT(User, '@', Host) <> CURRENT_USER();
@@ -634,8 +670,14 @@ SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) AS grantee, CAST(Proc_priv AS CHAR)
 -- routine/standing
 SELECT ROUTINE_DEFINITION AS body, DEFINER = CURRENT_USER() AS is_own FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE() AND ROUTINE_NAME = 'claimstream_enqueue' AND ROUTINE_TYPE = 'PROCEDURE';
 
+-- sagas/next_scope
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > :scope ORDER BY s.scope LIMIT 1;
+
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, UTC_TIMESTAMP(6));
+
+-- sagas/old
+SELECT s.owner, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.created_at) AS created, s.run FROM claimstream_saga s WHERE s.scope = :scope AND s.owner >= :owner AND (s.owner > :owner OR s.created_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.created_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
 
 -- sagas/page
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
@@ -645,6 +687,9 @@ SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIM
 
 -- sagas/read
 SELECT s.run, s.owner, s.input, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, CAST(t.state AS SIGNED) AS state, CAST(t.version AS SIGNED) AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
+
+-- sagas/shorten
+UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- savepoint/at_home
 SELECT ~0 + (NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at), 0));
@@ -671,13 +716,13 @@ SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RE
 SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SAVEPOINT claimstream; RELEASE SAVEPOINT claimstream;
 
 -- savepoint/home
-SELECT ~0 + (COUNT(*) = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at;
+SELECT ~0 + (COUNT(*) = 0) FROM claimstream_schema WHERE capability = 'outbox' AND version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at;
 
 -- savepoint/known
 SELECT ~0 + (@@autocommit = 0 /*M!100500 OR @@in_transaction = 0 */ OR NOT COALESCE(@claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at), 0)); SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
 
 -- savepoint/proof
-SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0) FROM claimstream_schema WHERE version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at LOCK IN SHARE MODE; SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
+SELECT ~0 + (0 /*M!100500 OR @@in_transaction = 0 */); SELECT ~0 + (COUNT(*) = 0 OR @@autocommit = 0) FROM claimstream_schema WHERE capability = 'outbox' AND version = 1 AND TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) = :made_at LOCK IN SHARE MODE; SAVEPOINT claimstream; ROLLBACK TO SAVEPOINT claimstream;
 
 -- savepoint/remember
 SET @claimstream = CONCAT(CAST(DATABASE() AS BINARY), ' ', :made_at);
@@ -698,13 +743,13 @@ ROLLBACK;
 ROLLBACK TO SAVEPOINT claimstream;
 
 -- schema/applied
-INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
+INSERT INTO claimstream_schema (capability, version, applied_at) VALUES (:capability, :version, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE version = version;
 
 -- schema/fresh
 SET /*!80000 SESSION information_schema_stats_expiry = 0, */ @claimstream_fresh = 1;
 
 -- schema/identity
-SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) AS made_at FROM claimstream_schema WHERE version = 1;
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', applied_at) AS made_at FROM claimstream_schema WHERE capability = 'outbox' AND version = 1;
 
 -- schema/indexes
 SELECT DISTINCT TABLE_NAME AS on_table, INDEX_NAME AS name FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'claimstream\_%';
@@ -721,8 +766,8 @@ SELECT TABLE_NAME AS name, TABLE_ROWS AS estimate FROM information_schema.TABLES
 -- schema/there
 SELECT 1 FROM claimstream_schema WHERE 1 = 0;
 
--- schema/version
-SELECT CAST(COALESCE(MAX(version), 0) AS SIGNED) AS version FROM claimstream_schema;
+-- schema/versions
+SELECT capability, CAST(MAX(version) AS SIGNED) AS version FROM claimstream_schema GROUP BY capability;
 
 -- session/brief
 SET SESSION lock_wait_timeout = 1;
@@ -812,7 +857,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT /*+ NO_SKIP_SCAN(q) */ q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard, CAST(l.fence AS SIGNED) AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= UTC_TIMESTAMP(6)) AND (SELECT /*+ NO_SKIP_SCAN(q) */ q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) AND (p.resumed_at IS NULL OR p.resumed_at > UTC_TIMESTAMP(6)));
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
@@ -828,6 +873,9 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 
 -- shard_lease/retry
 UPDATE claimstream_queue SET available_at = UTC_TIMESTAMP(6) + INTERVAL LEAST(:after, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), TIMESTAMP'9999-12-31 23:59:59.999999')) MICROSECOND, attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = NULL, last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :first MICROSECOND AND TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :last MICROSECOND AND id IN (:ids);
+
+-- shard_lease/rights
+INSERT INTO claimstream_lease SELECT * FROM claimstream_lease WHERE 1 = 0; UPDATE claimstream_lease SET queue = queue WHERE 1 = 0; DELETE FROM claimstream_lease WHERE 1 = 0;
 
 -- shard_lease/token
 SELECT CAST(fence AS SIGNED) AS fence, token FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
@@ -850,17 +898,11 @@ INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerpr
 -- steps/change
 UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = UTC_TIMESTAMP(6) WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
--- steps/dead
-SELECT (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE WHEN d.created_at IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', d.created_at), 0) END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
-
 -- steps/find
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
 
 -- steps/forget
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
-
--- steps/live
-SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at, CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND (q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
 -- steps/lock
 SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step FOR UPDATE;
@@ -871,17 +913,20 @@ SELECT CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, finge
 -- steps/of_run
 SELECT step, CAST(state AS SIGNED) AS state, CAST(version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, changed_at, UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step WHERE scope = :scope AND run = :run ORDER BY step LIMIT :limit;
 
+-- steps/open_runs
+SELECT o.scope, COUNT(DISTINCT o.run) AS runs, TIMESTAMPDIFF(DAY, MIN(o.changed_at), UTC_TIMESTAMP(6)) AS days FROM claimstream_step o WHERE o.changed_at < UTC_TIMESTAMP(6) - INTERVAL :kept MICROSECOND AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+
 -- steps/page
 SELECT s.scope, s.run, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed FROM claimstream_step s WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND (s.scope LIKE 'timer:%') = :of_timers AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
 
 -- steps/reach
 SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, s.scope, s.run, s.step FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT 1 OFFSET :others;
 
+-- steps/rights
+INSERT INTO claimstream_step SELECT * FROM claimstream_step WHERE 1 = 0; UPDATE claimstream_step SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_step WHERE 1 = 0; INSERT INTO claimstream_saga SELECT * FROM claimstream_saga WHERE 1 = 0; UPDATE claimstream_saga SET scope = scope WHERE 1 = 0; DELETE FROM claimstream_saga WHERE 1 = 0; INSERT INTO claimstream_lock SELECT * FROM claimstream_lock WHERE 1 = 0; UPDATE claimstream_lock SET fence = fence WHERE 1 = 0; DELETE FROM claimstream_lock WHERE 1 = 0;
+
 -- steps/runs
 SELECT s.scope, s.run, s.step, CAST(s.state AS SIGNED) AS state, CAST(s.version AS SIGNED) AS version, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.changed_at) AS changed, TIMESTAMPDIFF(MICROSECOND, s.created_at, UTC_TIMESTAMP(6)) AS age, TIMESTAMPDIFF(MICROSECOND, (SELECT MAX(y.changed_at) FROM claimstream_step y FORCE INDEX (PRIMARY) WHERE y.scope = s.scope AND y.run = s.run), UTC_TIMESTAMP(6)) AS quiet FROM claimstream_step s FORCE INDEX (age) WHERE s.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.changed_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND AND s.changed_at <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND AND (s.changed_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :to MICROSECOND OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o FORCE INDEX (PRIMARY) WHERE o.scope = s.scope AND o.run = s.run) <= UTC_TIMESTAMP(6) - INTERVAL :quiet MICROSECOND ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
-
--- steps/unreadable
-SELECT MIN(CASE WHEN COALESCE(m.first_at, m.created_at) IS NOT NULL THEN COALESCE(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', COALESCE(m.first_at, m.created_at)), 0) END) AS first_at FROM (SELECT queue, shard FROM claimstream_queue FORCE INDEX (PRIMARY) GROUP BY queue, shard HAVING MIN(available_at) < TIMESTAMP'1970-01-01 00:00:00') place STRAIGHT_JOIN claimstream_queue q FORCE INDEX (PRIMARY) ON q.queue = place.queue AND q.shard = place.shard AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00') STRAIGHT_JOIN claimstream_message m FORCE INDEX (PRIMARY) ON m.id = q.id;
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE queue = :queue AND dedup_key IN (:keys);
@@ -907,41 +952,8 @@ SELECT id, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', created_at
 -- sweep/live
 SELECT q.id, q.queue, CAST(q.shard AS SIGNED) AS shard, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', q.available_at) AS due_at FROM claimstream_queue q WHERE NOT (q.available_at < TIMESTAMP'1970-01-01 00:00:00') AND (q.queue > :queue OR (q.queue = :queue AND q.shard > :shard) OR (q.queue = :queue AND q.shard = :shard AND q.available_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND) OR (q.queue = :queue AND q.shard = :shard AND q.available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :due_at MICROSECOND AND q.id > :after)) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
--- sweep/locks
-DELETE FROM claimstream_lock WHERE held_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY held_until LIMIT :limit;
-
 -- sweep/page
 SELECT m.id FROM claimstream_message m WHERE m.id > :after AND m.id <= :last AND m.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND ORDER BY m.id LIMIT :limit;
-
--- sweep/request_dead
-SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
-
--- sweep/request_delete
-DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
-
--- sweep/request_erasures
-DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
-
--- sweep/request_messages
-SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
-
--- sweep/request_messages_delete
-DELETE FROM claimstream_notification_message WHERE id IN (:ids);
-
--- sweep/request_receipts
-DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
-
--- sweep/requests
-SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
-
--- sweep/saga_scope
-SELECT s.scope FROM claimstream_saga s WHERE s.scope > :scope ORDER BY s.scope LIMIT 1;
-
--- sweep/sagas
-SELECT s.owner, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', s.created_at) AS created, s.run FROM claimstream_saga s WHERE s.scope = :scope AND s.owner >= :owner AND (s.owner > :owner OR s.created_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND OR (s.created_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :from MICROSECOND AND s.run > :run)) AND s.created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
-
--- sweep/sagas_shorten
-UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :bound MICROSECOND;
 
 -- sweep/unreadable
 SELECT q.id FROM (SELECT queue, shard FROM claimstream_queue FORCE INDEX (PRIMARY) GROUP BY queue, shard HAVING MIN(available_at) < TIMESTAMP'1970-01-01 00:00:00') place STRAIGHT_JOIN claimstream_queue q FORCE INDEX (PRIMARY) ON q.queue = place.queue AND q.shard = place.shard AND (q.available_at < TIMESTAMP'1970-01-01 00:00:00') WHERE q.id > :after ORDER BY q.id LIMIT :limit;

@@ -1,3 +1,12 @@
+-- alive/dead
+SELECT (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
+
+-- alive/live
+SELECT q.id, q.queue, q.shard, q.available_at AS due_at, CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE (q.queue, q.shard, q.available_at, q.id) > (CAST(:queue AS TEXT), :shard, :due_at, :after) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
+
+-- alive/unreadable
+SELECT MIN(CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END) AS first_at FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16);
+
 -- attempts/forget
 DELETE FROM claimstream_notification_attempt WHERE message_id IN (:ids);
 
@@ -38,7 +47,7 @@ SELECT id, ordering_key, headers, content_type, CASE WHEN LENGTH(payload) <= :in
 INSERT INTO claimstream_instance (instance, label, seen_at) VALUES (:instance, :label, :now) ON CONFLICT (instance) DO UPDATE SET label = :label, seen_at = :now;
 
 -- claim/peek
-SELECT s.shard FROM claimstream_shard s WHERE (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard FROM claimstream_shard s WHERE (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) AND (p.resumed_at IS NULL OR p.resumed_at > :now));
 
 -- claim/read
 SELECT q.id, q.shard AS shard, q.attempts AS attempts, q.claimed_from   AS claimed_from, q.last_error, m.ordering_key, m.headers, m.content_type, CASE WHEN LENGTH(m.payload) <= :inline THEN m.payload END AS payload, LENGTH(m.payload) AS bytes, :now AS now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard IN (:shards) AND q.available_at = :lease_end AND q.claim_id = :claim;
@@ -155,13 +164,7 @@ SELECT user_id, email, phone, device_token, webhook, chat, language, time_zone, 
 SELECT MAX(seen_at) - :now AS ahead FROM claimstream_instance;
 
 -- doctor/ids
-SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS beside, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS twins;
-
--- doctor/notifications
-SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
-
--- doctor/steps
-SELECT o.scope, COUNT(DISTINCT o.run) AS runs, (:now - MIN(o.changed_at)) / 86400000000 AS days FROM claimstream_step o WHERE o.changed_at < :now - :kept AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
+SELECT (SELECT COUNT(*) FROM claimstream_dead d LEFT JOIN claimstream_message m ON m.id = d.id WHERE m.id IS NULL)                                      AS bare, (SELECT COUNT(*) FROM claimstream_dead d JOIN claimstream_message m ON m.id = d.id WHERE COALESCE(m.first_at, m.created_at) <> d.created_at) AS reused, (SELECT COUNT(*) FROM (SELECT id FROM claimstream_queue GROUP BY queue, shard, id HAVING COUNT(*) > 1) t)                           AS doubled;
 
 -- doctor/strategies
 SELECT held.queue, held.ends_in, (SELECT MAX(q.available_at) - :now FROM claimstream_shard s JOIN claimstream_queue q ON q.queue = held.queue AND q.shard = s.shard AND q.available_at > :now AND q.available_at <= :now + 43200000000 WHERE q.claim_id IS NOT NULL)                                            AS marked_until FROM (SELECT queue, MAX(held_until) - :now AS ends_in FROM claimstream_lease WHERE in_flight > 0 AND held_until > :now GROUP BY queue) held ORDER BY held.queue;
@@ -244,6 +247,9 @@ SELECT id, user_id, request_id, content, is_read AS is_read, :now - created_at A
 -- in_app/unread
 SELECT COUNT(*) AS unread FROM (SELECT 1 FROM claimstream_in_app WHERE user_id = :user AND is_read = 0 LIMIT :limit) some;
 
+-- locks/forget
+DELETE FROM claimstream_lock WHERE lock_key IN (SELECT lock_key FROM claimstream_lock WHERE held_until < :bound ORDER BY held_until LIMIT :limit) AND held_until < :bound;
+
 -- locks/list
 SELECT lock_key, fence AS fence, CASE WHEN token = :free THEN 0 ELSE held_until - :now END AS ends_in FROM claimstream_lock WHERE lock_key >= :first ORDER BY lock_key LIMIT :limit;
 
@@ -261,6 +267,9 @@ UPDATE claimstream_lock SET held_until = :now + :lease, token      = :token WHER
 
 -- locks/take
 UPDATE claimstream_lock SET fence      = MAX(fence + 1, :now), held_until = :now + :lease, token      = :token WHERE lock_key = :key AND (held_until <= :now OR token = :free);
+
+-- notifications/are_used
+SELECT EXISTS (SELECT 1 FROM claimstream_notification_request) AS used;
 
 -- notifications/erase_attempts
 UPDATE claimstream_notification_attempt SET reason = CASE WHEN reason IS NOT NULL THEN :erased END, reference = NULL WHERE message_id IN (:ids) AND (reason IS NOT NULL OR reference IS NOT NULL);
@@ -331,9 +340,6 @@ SELECT id, status FROM claimstream_notification_message WHERE id IN (:ids);
 -- notifications/message_take_back
 UPDATE claimstream_notification_message SET status = 'CANCELLED', changed_at = :now WHERE id IN (:ids) AND status = 'PENDING';
 
--- notifications/messages_in_flight
-SELECT (SELECT COUNT(*) FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > :now) + (SELECT COALESCE(SUM(in_flight), 0) FROM claimstream_lease WHERE queue IN (:queues) AND held_until > :now) AS in_flight;
-
 -- notifications/outbox_find
 SELECT available_at AS due_at FROM claimstream_queue WHERE queue = :queue AND shard = :shard AND available_at >= :from AND available_at > :now AND id = :id AND claim_id IS NULL LIMIT 1;
 
@@ -385,6 +391,9 @@ SELECT status, reason FROM claimstream_notification_request WHERE id = :id;
 -- notifications/request_taken
 SELECT r.id, r.request, e.fingerprint FROM claimstream_notification_request r LEFT JOIN claimstream_notification_erasure e ON e.request_id = r.id WHERE r.id IN (:ids);
 
+-- observe/claimed
+SELECT COUNT(*) AS claimed FROM claimstream_queue WHERE queue IN (:queues) AND claim_id IS NOT NULL AND available_at > :now;
+
 -- observe/dead
 SELECT queue, COUNT(*) AS dead FROM claimstream_dead GROUP BY queue;
 
@@ -412,6 +421,9 @@ SELECT MAX(dedup_key) AS dedup_key FROM claimstream_dedup WHERE queue = :queue A
 -- observe/lease
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight, flights, :now AS now FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
+-- observe/leased
+SELECT COALESCE(SUM(in_flight), 0) AS leased FROM claimstream_lease WHERE queue IN (:queues) AND held_until > :now;
+
 -- observe/leases
 SELECT queue, shard AS shard, label, fence, held_until - :now AS ends_in, in_flight AS in_flight FROM claimstream_lease WHERE queue >= :queue AND (queue > :queue OR shard > :shard) ORDER BY claimstream_lease.queue, claimstream_lease.shard LIMIT :limit;
 
@@ -425,16 +437,16 @@ SELECT q.queue AS queue, q.shard AS shard, COUNT(*) AS depth, COUNT(CASE WHEN q.
 SELECT id, queue, shard AS shard, created_at AS since FROM claimstream_message WHERE id IN (:ids);
 
 -- pauses/again
-UPDATE claimstream_pause SET paused_at = :now, paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND resumed_at IS NOT NULL;
+UPDATE claimstream_pause SET paused_at = :now, paused_by = :by, why = :why, resumed_at = NULL, resumed_by = NULL WHERE queue = :queue AND shard = 65535 AND resumed_at IS NOT NULL;
 
 -- pauses/first
-INSERT INTO claimstream_pause (queue, paused_at, paused_by, why) VALUES (:queue, :now, :by, :why);
+INSERT INTO claimstream_pause (queue, shard, paused_at, paused_by, why) VALUES (:queue, 65535, :now, :by, :why);
 
 -- pauses/list
-SELECT queue, :now - paused_at AS since, paused_by, why FROM claimstream_pause WHERE resumed_at IS NULL ORDER BY claimstream_pause.queue;
+SELECT queue, :now - paused_at AS since, paused_by, why FROM claimstream_pause WHERE shard = 65535 AND resumed_at IS NULL ORDER BY claimstream_pause.queue;
 
 -- pauses/resume
-UPDATE claimstream_pause SET resumed_at = :now, resumed_by = :by WHERE queue = :queue AND resumed_at IS NULL;
+UPDATE claimstream_pause SET resumed_at = :now, resumed_by = :by WHERE queue = :queue AND shard = 65535 AND resumed_at IS NULL;
 
 -- preferences/change
 UPDATE claimstream_preference SET preferences = :preferences, changed_at = :now WHERE recipient_hash = :hash;
@@ -535,29 +547,50 @@ SELECT id, status FROM claimstream_notification_request WHERE id IN (:ids);
 -- remains/steps
 SELECT b.payload FROM claimstream_queue q CROSS JOIN claimstream_message b  ON b.id = q.id WHERE q.queue = :queue UNION ALL SELECT d.payload FROM claimstream_dead d WHERE d.queue = :queue;
 
+-- request_sweep/dead
+SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
+
+-- request_sweep/delete
+DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < :bound;
+
+-- request_sweep/erasures
+DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
+
+-- request_sweep/messages
+SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
+
+-- request_sweep/messages_delete
+DELETE FROM claimstream_notification_message WHERE id IN (:ids);
+
+-- request_sweep/page
+SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
+
+-- request_sweep/receipts
+DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
+
 -- resharding/begin
-INSERT INTO claimstream_resharding (number, shards, from_shards) SELECT 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_schema (capability, version, shards, from_shards) SELECT 'resharding', 1, :shards, :from_shards FROM (SELECT COUNT(*) AS there FROM claimstream_shard) counted WHERE counted.there = :from_shards ON CONFLICT DO NOTHING;
 
 -- resharding/bodies
 SELECT id, shard AS shard, ordering_key FROM claimstream_message WHERE id > :after ORDER BY claimstream_message.id LIMIT :limit;
 
 -- resharding/close
-INSERT INTO claimstream_closed_shard (queue, shard, closed_until) VALUES (:queue, :shard, MIN(:now + :after, 253402300799999999)) ON CONFLICT (queue, shard) DO UPDATE SET closed_until = MIN(:now + :after, 253402300799999999);
+INSERT INTO claimstream_pause (queue, shard, paused_at, paused_by, resumed_at) VALUES (:queue, :shard, :now, 'resharding', MIN(:now + :after, 253402300799999999)) ON CONFLICT (queue, shard) DO UPDATE SET resumed_at = MIN(:now + :after, 253402300799999999);
 
 -- resharding/cut
-UPDATE claimstream_resharding SET cut_at = :now WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+UPDATE claimstream_schema SET applied_at = :now WHERE capability = 'resharding' AND version = 1 AND shards = :shards AND applied_at IS NULL;
 
 -- resharding/encoding
 SELECT encoding AS encoding FROM pragma_encoding;
 
 -- resharding/end
-DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards;
+DELETE FROM claimstream_schema WHERE capability = 'resharding' AND version = 1 AND shards = :shards;
 
 -- resharding/lease
 SELECT label, fence AS fence, (holder IS NOT NULL AND in_flight > 0 AND held_until <= :now) AS is_left FROM claimstream_lease WHERE queue = :queue AND shard = :shard;
 
 -- resharding/let_go
-DELETE FROM claimstream_closed_shard WHERE queue = :queue AND shard = :shard;
+DELETE FROM claimstream_pause WHERE queue = :queue AND shard = :shard;
 
 -- resharding/letters
 SELECT id, shard AS shard, ordering_key FROM claimstream_dead WHERE id > :after ORDER BY claimstream_dead.id LIMIT :limit;
@@ -581,16 +614,22 @@ SELECT MIN(queue) AS queue FROM claimstream_queue WHERE queue > CAST(:after AS T
 SELECT q.id, q.available_at AS due_at, m.ordering_key, (q.claim_id IS NOT NULL AND q.available_at > :now) AS is_claimed FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at <= :below AND (q.available_at < :below OR q.id < :id) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.available_at DESC, q.id DESC LIMIT :limit;
 
 -- resharding/shards
-SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.cut_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_resharding r ON r.number = 1 ORDER BY s.shard;
+SELECT s.shard AS shard, r.shards AS shards, r.from_shards AS from_shards, (r.applied_at IS NOT NULL) AS is_cut FROM claimstream_shard s LEFT JOIN claimstream_schema r ON r.capability = 'resharding' AND r.version = 1 ORDER BY s.shard;
 
 -- resharding/take
 UPDATE claimstream_lease SET holder = NULL, label = NULL, fence = fence + 1, held_until = :now, in_flight = 0, flights = NULL, token = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND (holder IS NULL OR (in_flight = 0 AND held_until <= :now));
 
 -- resharding/undo
-DELETE FROM claimstream_resharding WHERE number = 1 AND shards = :shards AND cut_at IS NULL;
+DELETE FROM claimstream_schema WHERE capability = 'resharding' AND version = 1 AND shards = :shards AND applied_at IS NULL;
+
+-- sagas/next_scope
+SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) AND s.scope < X'' ORDER BY s.scope LIMIT 1;
 
 -- sagas/note
 INSERT INTO claimstream_saga (scope, run, owner, input, created_at) VALUES (:scope, :run, :owner, :input, :now);
+
+-- sagas/old
+SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = CAST(:scope AS TEXT) AND s.owner >= CAST(:owner AS TEXT) AND (s.owner > CAST(:owner AS TEXT) OR s.created_at > :from OR (s.created_at = :from AND s.run > CAST(:run AS TEXT))) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
 
 -- sagas/page
 SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.owner = :owner ORDER BY s.created_at DESC, s.run DESC LIMIT :limit;
@@ -600,6 +639,9 @@ SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.
 
 -- sagas/read
 SELECT s.run, s.owner, s.input, :now - s.created_at AS age, t.state AS state, t.version AS version, t.fingerprint, t.result, t.origin FROM claimstream_saga s LEFT JOIN claimstream_step t ON t.scope = s.scope AND t.run = s.run AND t.step = '' WHERE s.scope = :scope AND s.run = :run;
+
+-- sagas/shorten
+UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
 
 -- savepoint/proof
 BEGIN; ROLLBACK;
@@ -614,16 +656,13 @@ SAVEPOINT claimstream;
 ROLLBACK TO SAVEPOINT claimstream;
 
 -- schema/applied
-INSERT INTO claimstream_schema (version, applied_at) VALUES (:version, :now) ON CONFLICT DO NOTHING;
+INSERT INTO claimstream_schema (capability, version, applied_at) VALUES (:capability, :version, :now) ON CONFLICT DO NOTHING;
 
 -- schema/identity
-SELECT applied_at AS made_at FROM claimstream_schema WHERE version = 1;
+SELECT applied_at AS made_at FROM claimstream_schema WHERE capability = 'outbox' AND version = 1;
 
 -- schema/indexes
 SELECT tbl_name AS on_table, name AS name FROM sqlite_master WHERE type = 'index' AND tbl_name LIKE 'claimstream\_%' ESCAPE '\';
-
--- schema/requests
-SELECT COUNT(*) AS estimate FROM (SELECT 1 FROM claimstream_notification_request LIMIT 1000000);
 
 -- schema/shard_insert
 INSERT INTO claimstream_shard (shard) VALUES (:shard);
@@ -637,8 +676,8 @@ SELECT name AS name, NULL AS estimate FROM sqlite_master WHERE type IN ('table',
 -- schema/there
 SELECT 1 FROM claimstream_schema WHERE 1 = 0;
 
--- schema/version
-SELECT COALESCE(MAX(version), 0) AS version FROM claimstream_schema;
+-- schema/versions
+SELECT capability, MAX(version) AS version FROM claimstream_schema GROUP BY capability;
 
 -- settle/dead
 INSERT INTO claimstream_dead (id, queue, shard, ordering_key, headers, content_type, payload, created_at, attempts, reason, died_at) SELECT q.id, q.queue, q.shard, m.ordering_key, m.headers, COALESCE(m.content_type, 'application/octet-stream'), COALESCE(m.payload, ''), COALESCE(m.first_at, m.created_at, :now), q.attempts, :reason, :now FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE q.queue = :queue AND q.shard = :shard AND q.available_at = :lease_end AND q.id IN (:ids) AND q.claim_id = :claim;
@@ -701,7 +740,7 @@ SELECT flights FROM claimstream_lease WHERE queue = :queue AND shard = :shard AN
 UPDATE claimstream_queue SET attempts     = attempts + :counted, claim_id     = NULL, claimed_from = NULL, parked_until = MIN(:now + :after, 253402300799999999), last_error   = :reason WHERE queue = :queue AND shard = :shard AND available_at BETWEEN :first AND :last AND id IN (:ids) AND attempts <= :attempts;
 
 -- shard_lease/peek
-SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_closed_shard c WHERE c.queue = :queue AND c.shard = s.shard AND c.closed_until > :now) AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.resumed_at IS NULL);
+SELECT s.shard, l.fence AS fence, (l.holder IS NOT NULL AND l.holder <> :holder AND l.in_flight > 0) AS elsewhere FROM claimstream_shard s LEFT JOIN claimstream_lease l ON l.queue = :queue AND l.shard = s.shard WHERE (l.holder IS NULL OR l.holder = :holder OR l.held_until <= :now) AND (SELECT  q.available_at FROM claimstream_queue q WHERE q.queue = :queue AND q.shard = s.shard AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT 1) <= :now AND NOT EXISTS (SELECT 1 FROM claimstream_pause p WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) AND (p.resumed_at IS NULL OR p.resumed_at > :now));
 
 -- shard_lease/prove
 UPDATE claimstream_lease SET in_flight = :in_flight, token     = :token WHERE queue = :queue AND shard = :shard AND fence = :fence AND holder = :holder;
@@ -733,23 +772,20 @@ INSERT INTO claimstream_step (scope, run, step, state, version, origin, fingerpr
 -- steps/change
 UPDATE claimstream_step SET state      = :state, version    = version + 1, origin     = :origin, result     = COALESCE(:result, result), changed_at = :now WHERE scope = :scope AND run = :run AND step = :step AND version = :version AND state = :from_state;
 
--- steps/dead
-SELECT (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d) AS created_at, (SELECT MIN(CASE TYPEOF(d.created_at) WHEN 'integer' THEN d.created_at WHEN 'null' THEN NULL ELSE 0 END) FROM claimstream_dead d WHERE NOT EXISTS (SELECT 1 FROM claimstream_dedup k WHERE k.queue = d.queue AND k.dedup_key >= 'timer/' AND k.dedup_key < 'timer0' AND k.message_id = d.id)) AS but_ticks;
-
 -- steps/find
 SELECT state AS state, version AS version, fingerprint, result, origin FROM claimstream_step WHERE scope = :scope AND run = :run AND step = :step;
 
 -- steps/forget
 DELETE FROM claimstream_step WHERE scope = :scope AND run IN (:runs) AND changed_at < :bound;
 
--- steps/live
-SELECT q.id, q.queue, q.shard, q.available_at AS due_at, CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END AS first_at FROM claimstream_queue q LEFT JOIN claimstream_message m ON m.id = q.id WHERE (q.queue, q.shard, q.available_at, q.id) > (CAST(:queue AS TEXT), :shard, :due_at, :after) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
-
 -- steps/lock
 UPDATE claimstream_step SET version = version WHERE scope = :scope AND run = :run AND step = :step RETURNING state, version, fingerprint, result, origin;
 
 -- steps/of_run
 SELECT step, state AS state, version AS version, :now - created_at AS age, :now - changed_at AS quiet FROM claimstream_step WHERE scope = :scope AND run = :run ORDER BY step LIMIT :limit;
+
+-- steps/open_runs
+SELECT o.scope, COUNT(DISTINCT o.run) AS runs, (:now - MIN(o.changed_at)) / 86400000000 AS days FROM claimstream_step o WHERE o.changed_at < :now - :kept AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) GROUP BY o.scope ORDER BY o.scope;
 
 -- steps/page
 SELECT s.scope, s.run, s.changed_at AS changed FROM claimstream_step s WHERE s.changed_at >= :from AND s.changed_at < :bound AND (s.scope LIKE 'timer:%') = :of_timers AND NOT EXISTS (SELECT 1 FROM claimstream_step y WHERE y.scope = s.scope AND y.run = s.run AND y.changed_at >= :bound) AND NOT EXISTS (SELECT 1 FROM claimstream_step o WHERE o.scope = s.scope AND o.run = s.run AND (   o.state = 255 OR (o.scope = 'tcc' AND o.state = 0) OR (o.scope = 'tcc-global' AND o.state IN (0, 1, 3)) OR (o.scope LIKE 'timer:%' AND o.step = '' AND o.state = 0) OR (o.scope LIKE 'saga:%' AND o.step = '' AND o.state IN (1, 2, 3)) OR (o.scope LIKE 'saga:%' AND o.step <> '' AND o.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM claimstream_step e WHERE e.scope = o.scope AND e.run = o.run AND e.step = ''))) ) ORDER BY s.changed_at LIMIT :limit;
@@ -759,9 +795,6 @@ SELECT s.changed_at AS changed, s.scope, s.run, s.step FROM claimstream_step s I
 
 -- steps/runs
 SELECT s.scope, s.run, s.step, s.state AS state, s.version AS version, s.changed_at AS changed, :now - s.created_at AS age, :now - (SELECT MAX(y.changed_at) FROM claimstream_step y  WHERE y.scope = s.scope AND y.run = s.run) AS quiet FROM claimstream_step s INDEXED BY claimstream_step_age WHERE s.changed_at >= :from AND s.changed_at <= :to AND s.changed_at <= :now - :quiet AND (s.changed_at > :from OR (s.scope, s.run, s.step) > (:after_scope, :after_run, :after_step)) AND (s.changed_at < :to OR (s.scope, s.run, s.step) <= (:to_scope, :to_run, :to_step)) AND s.scope >= :first AND s.scope < :end AND s.step <= :last_step AND s.state NOT IN (:ended) AND (SELECT MAX(o.changed_at) FROM claimstream_step o  WHERE o.scope = s.scope AND o.run = s.run) <= :now - :quiet ORDER BY s.changed_at, s.scope, s.run, s.step LIMIT :limit;
-
--- steps/unreadable
-SELECT MIN(CASE TYPEOF(COALESCE(m.first_at, m.created_at)) WHEN 'integer' THEN COALESCE(m.first_at, m.created_at) WHEN 'null' THEN NULL ELSE 0 END) AS first_at FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16);
 
 -- sweep/dedup
 DELETE FROM claimstream_dedup WHERE created_at >= :from AND created_at <= :upto AND NOT EXISTS (SELECT 1 FROM claimstream_message m WHERE m.id = claimstream_dedup.message_id) AND NOT EXISTS (SELECT 1 FROM claimstream_dead x WHERE x.id = claimstream_dedup.message_id);
@@ -781,41 +814,8 @@ SELECT id, created_at AS stored_at, :now - created_at AS age FROM claimstream_me
 -- sweep/live
 SELECT q.id, q.queue, q.shard, q.available_at AS due_at FROM claimstream_queue q WHERE (q.queue, q.shard, q.available_at, q.id) > (CAST(:queue AS TEXT), :shard, :due_at, :after) AND NOT (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) ORDER BY q.queue, q.shard, q.available_at, q.id LIMIT :limit;
 
--- sweep/locks
-DELETE FROM claimstream_lock WHERE lock_key IN (SELECT lock_key FROM claimstream_lock WHERE held_until < :bound ORDER BY held_until LIMIT :limit) AND held_until < :bound;
-
 -- sweep/page
 SELECT m.id FROM claimstream_message m WHERE m.id > :after AND m.id <= :last AND m.created_at < :bound AND TYPEOF(m.id) = 'blob' AND LENGTH(m.id) = 16 ORDER BY m.id LIMIT :limit;
-
--- sweep/request_dead
-SELECT payload FROM claimstream_dead WHERE queue IN (:queues) UNION ALL SELECT m.payload FROM claimstream_queue q JOIN claimstream_message m ON m.id = q.id WHERE q.queue IN (:queues) AND m.first_at IS NOT NULL LIMIT :limit;
-
--- sweep/request_delete
-DELETE FROM claimstream_notification_request WHERE id IN (:ids) AND changed_at < :bound;
-
--- sweep/request_erasures
-DELETE FROM claimstream_notification_erasure WHERE request_id IN (:ids);
-
--- sweep/request_messages
-SELECT id FROM claimstream_notification_message WHERE request_id IN (:ids) LIMIT :limit;
-
--- sweep/request_messages_delete
-DELETE FROM claimstream_notification_message WHERE id IN (:ids);
-
--- sweep/request_receipts
-DELETE FROM claimstream_notification_receipt WHERE message_id IN (:ids);
-
--- sweep/requests
-SELECT r.id, r.status FROM claimstream_notification_request r WHERE r.id > :after AND r.id <= :last AND r.changed_at < :bound AND r.status NOT IN ('PENDING', 'PROCESSING') AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message m WHERE m.request_id = r.id AND (m.status = 'PENDING' OR m.changed_at >= :bound)) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message f JOIN claimstream_dead d ON d.id = f.id WHERE f.request_id = r.id) AND NOT EXISTS (SELECT 1 FROM claimstream_notification_message w JOIN claimstream_message b ON b.id = w.id WHERE w.request_id = r.id) ORDER BY r.id LIMIT :limit;
-
--- sweep/saga_scope
-SELECT s.scope FROM claimstream_saga s WHERE s.scope > CAST(:scope AS TEXT) AND s.scope < X'' ORDER BY s.scope LIMIT 1;
-
--- sweep/sagas
-SELECT s.owner, s.created_at AS created, s.run FROM claimstream_saga s WHERE s.scope = CAST(:scope AS TEXT) AND s.owner >= CAST(:owner AS TEXT) AND (s.owner > CAST(:owner AS TEXT) OR s.created_at > :from OR (s.created_at = :from AND s.run > CAST(:run AS TEXT))) AND s.created_at < :bound AND NOT EXISTS (SELECT 1 FROM claimstream_step t WHERE t.scope = s.scope AND t.run = s.run) ORDER BY s.owner, s.created_at, s.run LIMIT :limit;
-
--- sweep/sagas_shorten
-UPDATE claimstream_saga SET owner = '', input = '' WHERE scope = :scope AND run IN (:runs) AND created_at < :bound;
 
 -- sweep/unreadable
 SELECT q.id FROM claimstream_queue q WHERE (TYPEOF(q.queue) <> 'text' OR TYPEOF(q.shard) <> 'integer' OR TYPEOF(q.available_at) <> 'integer' OR q.available_at < 0 OR TYPEOF(q.id) <> 'blob' OR LENGTH(q.id) <> 16) AND TYPEOF(q.id) = 'blob' AND LENGTH(q.id) = 16 AND q.id > :after ORDER BY q.id LIMIT :limit;

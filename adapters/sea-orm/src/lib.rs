@@ -49,8 +49,8 @@ pub use database::sqlx_connection::SqlxMySql;
 pub use database::sqlx_connection::SqlxSqlite;
 pub use database::statements::statements;
 pub use database::{
-    capability::Capability, classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool, probe::SkipLocked,
-    store_timer::StoreTimer,
+    capability::Capability, classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool,
+    probe::SkipLocked, store_timer::StoreTimer,
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;

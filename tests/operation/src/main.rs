@@ -17,8 +17,8 @@ use claimstream_suite::*;
 
 use failures::{failover, lost_notes, missing_table, outages, passing_errors, set_back, several_servers};
 use operating::{
-    error_kinds, new_shards, openings, operators_reads, outbox_view, resharding, rights, schema_plans,
-    server_defaults, set_back_clocks, strategies, telemetry,
+    capabilities, error_kinds, new_shards, openings, operators_reads, outbox_view, resharding, rights,
+    schema_plans, server_defaults, set_back_clocks, strategies, telemetry,
 };
 
 fn main() -> ExitCode {
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     // What takes longest begins first, so that nothing is left to be waited for alone.
     upkeep::add_to(&mut suite, environment);
     openings::add_to(&mut suite, environment);
+    capabilities::add_to(&mut suite, environment);
     strategies::add_to(&mut suite, environment);
     set_back::add_to(&mut suite, environment);
     missing_table::add_to(&mut suite, environment);

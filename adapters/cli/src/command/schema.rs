@@ -53,7 +53,9 @@ fn print(
         (None, Some(_)) => Dialect::MySql,
         (None, None) => return Err(Failure::Usage("give --dialect mysql or --dialect sqlite".into())),
     };
-    out.write_all(SeaOrmOutbox::printable_schema(dialect, &database.all_capabilities(), database.shards).as_bytes())?;
+    out.write_all(
+        SeaOrmOutbox::printable_schema(dialect, &database.all_capabilities(), database.shards).as_bytes(),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

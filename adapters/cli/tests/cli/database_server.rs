@@ -246,7 +246,12 @@ async fn operate(scratch: &Scratch) {
     let operator = Operator::at(&url.replace("mysql://", "mariadb://"));
     let script = operator.run(&["schema", "print", "--shards", "5"]).succeeded();
     run(&url, &script).await;
-    assert!(operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"]).succeeded().contains("into 5 shards"));
+    assert!(
+        operator
+            .run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"])
+            .succeeded()
+            .contains("into 5 shards")
+    );
     let doctor = operator.run(&["doctor"]).succeeded();
     assert!(doctor.contains("ok    isolation") && doctor.contains("ok    release"), "{doctor}");
     let lines: String = (0..120).map(|number| request(number, "\"email\",\"sms\"") + "\n").collect();

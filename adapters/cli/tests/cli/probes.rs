@@ -78,7 +78,7 @@ async fn a_process_whose_database_does_not_answer_lives_and_is_not_ready() {
     assert_eq!(client.get("/readyz").status, 200);
     let file = format!("sqlite://{}", operator.path("claimstream.db").display());
     let database = Database::connect(file).await.unwrap();
-    let rename = "ALTER TABLE claimstream_notification_request RENAME TO elsewhere";
+    let rename = "ALTER TABLE claimstream_message RENAME TO elsewhere";
     database.execute_unprepared(rename).await.unwrap();
     eventually("it is not ready", || client.get("/readyz").status == 503);
     let answer = client.get("/readyz");
@@ -86,7 +86,7 @@ async fn a_process_whose_database_does_not_answer_lives_and_is_not_ready() {
     assert_eq!(client.get("/healthz").status, 200);
     let why = healthcheck(&operator, client.address).failed(1);
     assert!(why.contains("not ready: the database does not answer"), "{why}");
-    let back = "ALTER TABLE elsewhere RENAME TO claimstream_notification_request";
+    let back = "ALTER TABLE elsewhere RENAME TO claimstream_message";
     database.execute_unprepared(back).await.unwrap();
     eventually("it is ready again", || client.get("/readyz").status == 200);
 }

@@ -30,7 +30,8 @@ async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
     let database = Database::connect(file).await.unwrap();
     database.execute_unprepared(&script).await.unwrap();
     database.close().await.unwrap();
-    let applied = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"]).succeeded();
+    let applied =
+        operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "5"]).succeeded();
     assert!(applied.contains("into 5 shards"), "{applied}");
     assert_eq!(operator.run(&["status"]).succeeded(), "all queues are empty\n");
 }
@@ -38,8 +39,9 @@ async fn what_is_printed_makes_a_database_that_is_taken_as_it_is() {
 #[test]
 fn is_applied_once_however_often_it_is_asked_for() {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE_URL", "sqlite://claimstream.db");
-    let first = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "4"]).succeeded();
-    assert_eq!(first, "the tables are there; queues are cut into 4 shards\n");
+    let first =
+        operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "4"]).succeeded();
+    assert_eq!(first, "the tables are there, for outbox, steps, notifications; queues are cut into 4 shards\n");
     let second = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "8"]);
     assert!(second.err.contains("warning: 8 shards were asked for"), "{second:?}");
     assert_eq!(second.succeeded(), first);
@@ -64,7 +66,7 @@ fn is_made_by_nobody_who_only_looks() {
 fn a_plan_names_what_is_sent_and_changes_nothing() {
     let operator = Operator::at("sqlite://claimstream.db");
     let planned = operator.run(&["schema", "plan"]).succeeded();
-    assert!(planned.contains("no tables, and this program knows version 4"), "{planned}");
+    assert!(planned.contains("outbox without tables\n"), "{planned}");
     assert!(planned.contains("nothing was changed") && planned.contains("makes the table"), "{planned}");
     assert!(!operator.path("claimstream.db").exists(), "no file is made");
     let with_sql = operator.run(&["schema", "plan", "--sql"]).succeeded();
@@ -75,7 +77,7 @@ fn a_plan_names_what_is_sent_and_changes_nothing() {
     operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let planned = operator.run(&["schema", "plan"]).succeeded();
     assert!(
-        planned.ends_with("nothing is to be done\n") && planned.contains("tables of version 4"),
+        planned.ends_with("nothing is to be done\n") && planned.contains("outbox version 1 of 1, steps version 1 of 1"),
         "{planned}"
     );
     let nowhere = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "mysql://me@127.0.0.1:1/shop");
@@ -118,7 +120,7 @@ async fn are_named(operator: &Operator, url: &str) {
     database.execute_unprepared("DROP TABLE claimstream_schema").await.unwrap();
     database.close().await.unwrap();
     let examined = operator.run(&["doctor"]);
-    assert!(examined.out.contains("gone: claimstream_message, claimstream_schema; restore"), "{examined:?}");
+    assert!(examined.out.contains("gone: claimstream_message, claimstream_pause, claimstream_schema; restore"), "{examined:?}");
     operator.run(&["schema", "apply", "--for", "notifications,steps"]).failed(1);
 }
 

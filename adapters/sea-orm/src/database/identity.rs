@@ -21,7 +21,8 @@ impl Identity {
     /// The identity of an outbox that is being opened.
     pub(crate) async fn of_opened(on: &impl ConnectionTrait, sql: &Statements) -> Result<Self, StoreError> {
         let read = Self::read(on, "open", sql).await?;
-        let missing = "claimstream_schema has no row for version 1 of the outbox; insert it, with the time of now";
+        let missing =
+            "claimstream_schema has no row for version 1 of the outbox; insert it, with the time of now";
         read.ok_or_else(|| StoreError::new(StoreErrorKind::Corrupt, "open", missing))
     }
 

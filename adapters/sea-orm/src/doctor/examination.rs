@@ -39,7 +39,9 @@ impl SchemaVersions {
 
 impl fmt::Display for SchemaVersions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let version = |(capability, Version { applied, known }): (&Capability, &Version)| match applied > known {
+        let version = |(capability, Version { applied, known }): (&Capability, &Version)| match applied
+            > known
+        {
             true => format!(
                 "{capability} version {applied}, made by a newer version of the library than this one, which knows {known}"
             ),

@@ -26,8 +26,9 @@ impl Examination<'_> {
             ));
         }
         if doubled > 0 {
-            wrong
-                .push(format!("{doubled} messages have two entries, the claim that meets them takes one away"));
+            wrong.push(format!(
+                "{doubled} messages have two entries, the claim that meets them takes one away"
+            ));
         }
         Ok(either(
             wrong.is_empty(),

@@ -132,9 +132,6 @@ mod tests {
     #[test]
     fn the_table_knows_every_reason() {
         let column = format!("ENUM('{}') NOT NULL", Suppression::ALL.map(Suppression::name).join("', '"));
-        assert!(
-            include_str!("../sql/tables/notifications_1.mysql.sql").contains(&column),
-            "no {column}"
-        );
+        assert!(include_str!("../sql/tables/notifications_1.mysql.sql").contains(&column), "no {column}");
     }
 }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{AuditEntry, AuditListed};
 use claimstream_ports::{AuditLog, StoreError};
@@ -13,12 +11,12 @@ const ENTRIES: &str = "audit";
 #[async_trait]
 impl AuditLog for SeaOrmOutbox {
     async fn note_action(&self, entry: &AuditEntry) -> Result<(), StoreError> {
-        let (db, entry) = (Arc::clone(&self.rooms.db), entry.clone());
-        self.rooms.db.detached(NOTE, async move { audit::note(&db, &entry).await }).await
+        let entry = entry.clone();
+        self.detached(NOTE, move |rooms| async move { audit::note(&rooms.db, &entry).await }).await
     }
 
     async fn entries(&self, after: Option<u64>, limit: u32) -> Result<Vec<AuditListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(ENTRIES, async move { audit::entries(&db, after, limit).await }).await
+        self.detached(ENTRIES, move |rooms| async move { audit::entries(&rooms.db, after, limit).await })
+            .await
     }
 }

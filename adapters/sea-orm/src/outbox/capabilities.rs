@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use claimstream_ports::StoreError;
 
@@ -10,8 +10,9 @@ use crate::{
 impl SeaOrmOutbox {
     /// What the database can be used for now: the capabilities whose tables are there, as far as this build has them.
     pub async fn capabilities(&self) -> Result<BTreeSet<Capability>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        let work = async move { applied(db.relay(), db.sql).await.map(|there| there.into_keys().collect()) };
-        self.rooms.db.detached("capabilities", work).await
+        self.detached("capabilities", move |rooms| async move {
+            applied(rooms.db.relay(), rooms.db.sql).await.map(|there| there.into_keys().collect())
+        })
+        .await
     }
 }

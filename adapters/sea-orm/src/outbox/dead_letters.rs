@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterPage, DeadLetterPlace};
 use claimstream_ports::{DeadLetters, StoreError};
@@ -17,8 +15,8 @@ const DEAD: &str = "dead letters";
 #[async_trait]
 impl DeadLetters for SeaOrmOutbox {
     async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        self.rooms.db.detached(DEAD, async move { letters::list(&db, &filter, limit).await }).await
+        let filter = filter.clone();
+        self.detached(DEAD, move |rooms| async move { letters::list(&rooms.db, &filter, limit).await }).await
     }
 
     async fn page(
@@ -27,19 +25,19 @@ impl DeadLetters for SeaOrmOutbox {
         after: Option<DeadLetterPlace>,
         limit: u32,
     ) -> Result<DeadLetterPage, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        let work = async move { listing::page(&db, &filter, after, limit).await };
-        self.rooms.db.detached(DEAD, work).await
+        let filter = filter.clone();
+        self.detached(DEAD, move |rooms| async move { listing::page(&rooms.db, &filter, after, limit).await })
+            .await
     }
 
     async fn count(&self, filter: &DeadLetterFilter, most: u64) -> Result<u64, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        self.rooms.db.detached(DEAD, async move { listing::count(&db, &filter, most).await }).await
+        let filter = filter.clone();
+        self.detached(DEAD, move |rooms| async move { listing::count(&rooms.db, &filter, most).await }).await
     }
 
     async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        self.rooms.db.detached(DEAD, async move { listing::groups(&db, &filter, most).await }).await
+        let filter = filter.clone();
+        self.detached(DEAD, move |rooms| async move { listing::groups(&rooms.db, &filter, most).await }).await
     }
 
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
@@ -53,7 +51,8 @@ impl DeadLetters for SeaOrmOutbox {
 
 impl SeaOrmOutbox {
     async fn move_all(&self, filter: &DeadLetterFilter, what: Move) -> Result<u64, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        self.rooms.db.detached(DEAD, async move { letters::move_all(&db, &filter, what).await }).await
+        let filter = filter.clone();
+        self.detached(DEAD, move |rooms| async move { letters::move_all(&rooms.db, &filter, what).await })
+            .await
     }
 }

@@ -5,8 +5,6 @@ use claimstream_domain::{FindingGroup, Severity};
 use claimstream_ports::{SelfCheck, StoreError};
 
 use super::{gone_tables::gone_tables, schema::newest};
-#[cfg(feature = "steps")]
-use crate::{doctor::finding::or_uncounted, steps::examine::examine_steps};
 use crate::{
     database::{
         capability::{Capability, applied},
@@ -21,6 +19,8 @@ use crate::{
     queues::observe::Observed,
     resharding::shards::status,
 };
+#[cfg(feature = "steps")]
+use crate::{doctor::finding::or_uncounted, steps::examine::examine_steps};
 
 const DOCTOR: &str = "doctor";
 /// How old a count may be that a check uses: a board counts very large queues every five minutes, and a count takes a while.
@@ -30,8 +30,7 @@ impl SeaOrmOutbox {
     /// The start-up self-check: everything about the database that could lose, double or hold up messages. It walks over whole tables
     /// once, which takes about a minute with a million messages; [`SelfCheck::check`] leaves that out.
     pub async fn doctor(&self) -> Result<Vec<Finding>, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let work = async move {
+        self.detached(DOCTOR, move |rooms| async move {
             let tables = examine_tables(&rooms).await?;
             if tables.severity == Severity::Failure {
                 return Ok(vec![tables]);
@@ -41,8 +40,8 @@ impl SeaOrmOutbox {
             findings.extend(examine_others(&rooms, &examination).await);
             findings.extend([tables, examination.walk().await]);
             Ok(findings)
-        };
-        self.rooms.db.detached(DOCTOR, work).await
+        })
+        .await
     }
 }
 

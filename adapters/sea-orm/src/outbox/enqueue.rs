@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{Enqueued, NewMessage};
 use claimstream_ports::{Enqueue, StoreError};
@@ -89,9 +87,9 @@ impl SeaOrmOutbox {
     /// # }
     /// ```
     pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
-        let (rooms, messages) = (Arc::clone(&self.rooms), messages.to_vec());
-        let work = async move { rooms.enqueueing.enqueue_now(&messages).await };
-        self.rooms.db.detached(ENQUEUE, work).await
+        let messages = messages.to_vec();
+        self.detached(ENQUEUE, move |rooms| async move { rooms.enqueueing.enqueue_now(&messages).await })
+            .await
     }
 
     /// The statements that enqueue messages, for drivers of other kinds.

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use claimstream_domain::{PayloadLimit, ShardCount};
+use claimstream_ports::StoreError;
 use sea_orm::DatabaseConnection;
 
 #[cfg(feature = "mysql")]
@@ -52,6 +53,19 @@ impl SeaOrmOutbox {
     /// The largest payload that is taken.
     pub fn payload_limit(&self) -> PayloadLimit {
         self.rooms.db.limits.payload
+    }
+
+    /// Does work in a task of its own: a caller that is dropped detaches from it instead of cutting it.
+    pub(crate) async fn detached<T, F>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(Arc<Rooms>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        self.rooms.db.detached(operation, work(Arc::clone(&self.rooms))).await
     }
 }
 

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     InstanceId, InstanceListed, LeaseListed, LeaseRelease, LeaseShown, QueueName, Shard,
@@ -21,8 +19,8 @@ impl ListInstances for SeaOrmOutbox {
         after: Option<InstanceId>,
         limit: u32,
     ) -> Result<Vec<InstanceListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LIST, async move { instances::instances(&db, after, limit).await }).await
+        self.detached(LIST, move |rooms| async move { instances::instances(&rooms.db, after, limit).await })
+            .await
     }
 
     async fn leases(
@@ -30,20 +28,21 @@ impl ListInstances for SeaOrmOutbox {
         after: Option<(QueueName, Shard)>,
         limit: u32,
     ) -> Result<Vec<LeaseListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LIST, async move { instances::leases(&db, after, limit).await }).await
+        self.detached(LIST, move |rooms| async move { instances::leases(&rooms.db, after, limit).await })
+            .await
     }
     async fn leases_of(&self, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError> {
-        let (db, queue) = (Arc::clone(&self.rooms.db), queue.clone());
-        self.rooms.db.detached(LIST, async move { instances::leases_of(&db, &queue).await }).await
+        let queue = queue.clone();
+        self.detached(LIST, move |rooms| async move { instances::leases_of(&rooms.db, &queue).await }).await
     }
 }
 
 #[async_trait]
 impl ReleaseLeases for SeaOrmOutbox {
     async fn lease(&self, queue: &QueueName, shard: Shard) -> Result<Option<LeaseShown>, StoreError> {
-        let (db, queue) = (Arc::clone(&self.rooms.db), queue.clone());
-        self.rooms.db.detached(LIST, async move { instances::lease(&db, &queue, shard).await }).await
+        let queue = queue.clone();
+        self.detached(LIST, move |rooms| async move { instances::lease(&rooms.db, &queue, shard).await })
+            .await
     }
 
     async fn release_lease(
@@ -53,15 +52,14 @@ impl ReleaseLeases for SeaOrmOutbox {
         fence: i64,
         by: &str,
     ) -> Result<LeaseRelease, StoreError> {
-        let (db, queue, by) = (Arc::clone(&self.rooms.db), queue.clone(), by.to_owned());
-        let work = async move {
-            let released = release(&db, &queue, shard, fence).await?;
+        let (queue, by) = (queue.clone(), by.to_owned());
+        self.detached(RELEASE, move |rooms| async move {
+            let released = release(&rooms.db, &queue, shard, fence).await?;
             if let LeaseRelease::Released { cut_off } = released {
                 let shard = shard.number();
                 tracing::warn!(%queue, shard, fence, by, cut_off, "an operator has released the lease of a shard");
             }
             Ok(released)
-        };
-        self.rooms.db.detached(RELEASE, work).await
+        }).await
     }
 }

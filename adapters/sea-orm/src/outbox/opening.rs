@@ -9,8 +9,6 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use super::schema::Schema;
 #[cfg(feature = "notifications")]
 use crate::notifications::{self, repositories::Repositories};
-#[cfg(feature = "steps")]
-use crate::{locks, steps};
 use crate::{
     caller_transactions::begun::CallerTransactions,
     database::{
@@ -24,6 +22,8 @@ use crate::{
     strategy::choose::{build, choose, refuse_order_without_owner},
     sweep::{part::Part, sweeper::Sweeper},
 };
+#[cfg(feature = "steps")]
+use crate::{locks, steps};
 
 impl SeaOrmOutbox {
     const OPEN_TRIES: u32 = 40;

@@ -86,7 +86,11 @@ impl Default for OpenOptions {
         Self {
             strategy: StrategyChoice::Auto,
             order: Order::None,
-            capabilities: Capability::ALL.iter().copied().filter(|one| *one != Capability::ShardLease).collect(),
+            capabilities: Capability::ALL
+                .iter()
+                .copied()
+                .filter(|one| *one != Capability::ShardLease)
+                .collect(),
             create_schema: true,
             shards: ShardCount::default(),
             max_payload: None,

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{PauseNote, PausedQueue, QueueName};
 use claimstream_ports::{PauseQueues, StoreError};
@@ -14,21 +12,21 @@ const PAUSED: &str = "paused";
 #[async_trait]
 impl PauseQueues for SeaOrmOutbox {
     async fn pause(&self, queue: &QueueName, note: &PauseNote) -> Result<bool, StoreError> {
-        let (db, queue, note) = (Arc::clone(&self.rooms.db), queue.clone(), note.clone());
-        let work = async move {
-            let is_new = pauses::pause(&db, &queue, &note).await?;
+        let (queue, note) = (queue.clone(), note.clone());
+        self.detached(PAUSE, move |rooms| async move {
+            let is_new = pauses::pause(&rooms.db, &queue, &note).await?;
             if is_new {
                 let (by, why) = (note.by(), note.why().unwrap_or_default());
                 tracing::warn!(%queue, by, why, "queue was paused");
             }
             Ok(is_new)
-        };
-        self.rooms.db.detached(PAUSE, work).await
+        })
+        .await
     }
 
     async fn resume(&self, queue: &QueueName, by: &str) -> Result<bool, StoreError> {
-        let (rooms, queue, by) = (Arc::clone(&self.rooms), queue.clone(), by.to_owned());
-        let work = async move {
+        let (queue, by) = (queue.clone(), by.to_owned());
+        self.detached(RESUME, move |rooms| async move {
             let was_paused = pauses::resume(&rooms.db, &queue, &by).await?;
             if was_paused {
                 // A queue that was counted while it was paused looks as if no relay read it.
@@ -36,12 +34,11 @@ impl PauseQueues for SeaOrmOutbox {
                 tracing::warn!(%queue, by, "queue was resumed");
             }
             Ok(was_paused)
-        };
-        self.rooms.db.detached(RESUME, work).await
+        })
+        .await
     }
 
     async fn paused(&self) -> Result<Vec<PausedQueue>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(PAUSED, async move { pauses::paused(&db).await }).await
+        self.detached(PAUSED, move |rooms| async move { pauses::paused(&rooms.db).await }).await
     }
 }

@@ -215,13 +215,15 @@ pub(super) fn numbers(shards: ShardCount) -> Vec<Args> {
 
 fn not_there(missing: &[Capability]) -> StoreError {
     let names: Vec<_> = missing.iter().map(|capability| capability.name()).collect();
+    let added: Vec<_> = names.iter().copied().filter(|name| *name != Capability::Outbox.name()).collect();
+    let added = if added.is_empty() { String::new() } else { format!(" --for {}", added.join(",")) };
     let names = names.join(", ");
     StoreError::new(
         StoreErrorKind::Misconfigured,
         "open",
         format!(
-            "tables are missing or older than this version needs, those of: {names}; run `claimstream schema apply --for {names}`; a \
-             service that opens with create_schema = true makes them itself"
+            "tables are missing or older than this version needs, those of: {names}; run `claimstream schema apply{added}`; a service that \
+             opens with create_schema = true makes them itself"
         ),
     )
 }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use super::{
@@ -57,8 +55,7 @@ impl SeaOrmOutbox {
     /// with the rights on it: a call in between is refused with 1305. If this user may not read or give those rights, the error says so
     /// and nothing was changed.
     pub async fn make_extra(&self, extra: SchemaExtra) -> Result<(), StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(EXTRA, async move { make(&db, extra).await }).await
+        self.detached(EXTRA, move |rooms| async move { make(&rooms.db, extra).await }).await
     }
 }
 

@@ -98,7 +98,14 @@ fn of_new(dialect: Dialect, sql: &Statements, options: &OpenOptions) -> SchemaPl
         is_tried: true,
         capabilities: plans(&capabilities, &applied),
         gone: Vec::new(),
-        steps: steps(dialect, sql, &older(&capabilities, &applied), &applied, Some(options.shards), Known::default()),
+        steps: steps(
+            dialect,
+            sql,
+            &older(&capabilities, &applied),
+            &applied,
+            Some(options.shards),
+            Known::default(),
+        ),
     }
 }
 
@@ -216,7 +223,9 @@ fn steps(
     for capability in capabilities {
         let applied = applied.get(capability).copied().unwrap_or_default();
         for (version, mut statements) in pending(dialect, *capability, applied) {
-            if *capability == Capability::Outbox && let Some(shards) = shards.take() {
+            if *capability == Capability::Outbox
+                && let Some(shards) = shards.take()
+            {
                 statements.push(sql.schema.shard_insert.bind_rows(&Args::new(), &numbers(shards)).sql);
             }
             let args = Args::at(dialect, &clock).with("capability", capability.name());

@@ -37,8 +37,7 @@ impl SeaOrmOutbox {
                        SeaOrmOutbox::transaction, which runs on the outbox's own";
             return Err(StoreError::new(StoreErrorKind::Unsupported, "begin", why));
         }
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached("begin", async move { db.begin_for_caller("begin").await }).await
+        self.detached("begin", move |rooms| async move { rooms.db.begin_for_caller("begin").await }).await
     }
 
     /// Begins a transaction of the outbox's own type, which costs the database less than one of the driver.
@@ -72,8 +71,7 @@ impl SeaOrmOutbox {
     /// handles of other pools there is no such call; end those that enqueue with the enqueue, or look at every error of a
     /// statement before the driver commits.
     pub async fn commit(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(COMMIT, async move { commit_proven(&db, tx).await }).await
+        self.detached(COMMIT, move |rooms| async move { commit_proven(&rooms.db, tx).await }).await
     }
 }
 

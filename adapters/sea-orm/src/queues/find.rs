@@ -5,7 +5,13 @@ use claimstream_ports::StoreError;
 use uuid::Uuid;
 
 use crate::{
-    database::{Database, args::bytes, classify::corrupt, typed_row::row, unit::{rows, rows_if_there}},
+    database::{
+        Database,
+        args::bytes,
+        classify::corrupt,
+        typed_row::row,
+        unit::{rows, rows_if_there},
+    },
     dead_letters::listing,
     strategy::shard_lease::in_flight_list,
 };
@@ -85,7 +91,8 @@ struct Flights {
 }
 
 async fn flights(db: &Database, shard: &Shard) -> Result<Option<Flights>, StoreError> {
-    let found = db.restarting(|| rows_if_there(db.relay(), FIND, db.sql.shard_lease.held.bind(&db.args()))).await?;
+    let found =
+        db.restarting(|| rows_if_there(db.relay(), FIND, db.sql.shard_lease.held.bind(&db.args()))).await?;
     for row in &found {
         let HeldRow { queue, shard: number, flights, label, ends_in } = HeldRow::read(row)?;
         if (queue, number) == *shard {

@@ -53,7 +53,8 @@ pub(crate) async fn leases(
 /// The leases of one queue's shards.
 pub(crate) async fn leases_of(db: &Database, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError> {
     let args = db.args().with("queue", queue.as_str());
-    let found = db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.observe.leases_of.bind(&args))).await?;
+    let found =
+        db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.observe.leases_of.bind(&args))).await?;
     found.iter().map(listed).collect()
 }
 

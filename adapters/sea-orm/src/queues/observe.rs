@@ -7,7 +7,11 @@ use claimstream_domain::{Invalid, MessageId, QueueName, QueueStatus, ShardCount}
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{Database, typed_row::row, unit::{rows, rows_if_there}},
+    database::{
+        Database,
+        typed_row::row,
+        unit::{rows, rows_if_there},
+    },
     strategy::shard_lease::in_flight_list,
 };
 

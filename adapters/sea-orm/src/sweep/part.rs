@@ -10,13 +10,15 @@ pub(crate) type Sweeping<'a> = Pin<Box<dyn Future<Output = Result<Vec<Deleted>, 
 /// How many rows of what are gone.
 pub(crate) type Deleted = (&'static str, u64);
 
+type Run = dyn for<'a> Fn(&'a mut Round, i64) -> Sweeping<'a> + Send + Sync;
+
 /// A part of a sweep that another capability than the outbox adds.
 pub(crate) struct Part {
     /// Its name in logs.
     pub(crate) name: &'static str,
     /// Where its tables are missing, it is left out.
     pub(crate) capability: Capability,
-    run: Box<dyn for<'a> Fn(&'a mut Round, i64) -> Sweeping<'a> + Send + Sync>,
+    run: Box<Run>,
 }
 
 impl Part {

@@ -46,15 +46,7 @@ impl Sweeper {
         limit: StrainLimit,
         lag: Option<LagGauge>,
     ) -> Self {
-        Self {
-            db,
-            retention,
-            limit,
-            lag,
-            leftovers: Arc::default(),
-            blind: Arc::default(),
-            takeovers: 0,
-        }
+        Self { db, retention, limit, lag, leftovers: Arc::default(), blind: Arc::default(), takeovers: 0 }
     }
 
     /// The capabilities whose tables are there now.

@@ -24,7 +24,10 @@ pub async fn of_eight_instances_that_open_an_empty_database_at_once_all_succeed(
         assert_eq!((outbox.shards(), outbox.strategy()), (fixture.options.shards, fixture.strategy));
     }
     let known = outboxes[7].capabilities().await.expect("capabilities");
-    assert_eq!(applied(&outboxes[7]).await, known.iter().map(|one| one.name().to_owned()).collect::<BTreeSet<_>>());
+    assert_eq!(
+        applied(&outboxes[7]).await,
+        known.iter().map(|one| one.name().to_owned()).collect::<BTreeSet<_>>()
+    );
     assert!(known.is_superset(&fixture.options.capabilities), "{known:?}");
     let queue = Fixture::fresh_queue();
     let sent = NewMessage::json(queue.clone(), &"to any reader").expect("a message");

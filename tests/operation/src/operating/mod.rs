@@ -1,6 +1,7 @@
 //! What operators meet: openings, plans of the schema, rights, errors with the way out, mixed strategies, and the view of the
 //! outbox.
 
+pub mod capabilities;
 pub mod error_kinds;
 pub mod new_shards;
 pub mod openings;

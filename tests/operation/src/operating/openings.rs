@@ -164,7 +164,10 @@ async fn continues_on_a_newer_schema(backend: &SeaOrmBackend) {
         let findings = started.doctor().await.expect("doctor");
         let schema = findings.iter().find(|finding| finding.check == "schema").expect("a finding");
         assert_eq!(schema.severity, Severity::Good);
-        assert!(schema.detail.starts_with("outbox version 99, made by a newer version of the library"), "{schema}");
+        assert!(
+            schema.detail.starts_with("outbox version 99, made by a newer version of the library"),
+            "{schema}"
+        );
         assert!(findings.iter().all(|finding| finding.severity != Severity::Failure), "{findings:?}");
     }
     assert_eq!(versions(&running).await, [1, 99], "the newer version stays");
@@ -207,7 +210,8 @@ async fn works(outbox: &SeaOrmOutbox) {
 }
 
 async fn versions(outbox: &SeaOrmOutbox) -> Vec<i64> {
-    let asked = "SELECT version + 0 AS version FROM claimstream_schema WHERE capability = 'outbox' ORDER BY 1";
+    let asked =
+        "SELECT version + 0 AS version FROM claimstream_schema WHERE capability = 'outbox' ORDER BY 1";
     let db = outbox.connection();
     let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), asked)).await;
     let version = |row: &sea_orm::QueryResult| {
@@ -225,7 +229,10 @@ async fn is_refused_on_an_older_schema(backend: &SeaOrmBackend) {
     let options = OpenOptions { create_schema: false, ..backend.options() };
     let error = SeaOrmOutbox::open(&url, options).await.expect_err("an older schema");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
-    assert!(error.to_string().contains("those of: steps; run `claimstream schema apply --for steps`"), "{error}");
+    assert!(
+        error.to_string().contains("those of: steps; run `claimstream schema apply --for steps`"),
+        "{error}"
+    );
     let without = OpenOptions { create_schema: false, capabilities: BTreeSet::new(), ..backend.options() };
     SeaOrmOutbox::open(&url, without).await.expect("an outbox that is used for nothing else");
     assert!(!newest.capabilities().await.expect("capabilities").contains(&Capability::Steps));

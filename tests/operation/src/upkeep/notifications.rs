@@ -155,7 +155,11 @@ async fn revived_stay(setup: Setup) {
     setup.outbox.note_steps(&[step]).await.expect("a step");
     instance.bury(&taken, "no directory").await;
     setup.clock.advance(DAY * 2);
-    assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0, "its dead letter may be revived");
+    assert_eq!(
+        setup.outbox.sweep().await.expect("sweep").of("requests"),
+        0,
+        "its dead letter may be revived"
+    );
     assert_eq!(instance.revive(&DeadLetterFilter::default()).await, 1);
     setup.clock.advance(DAY * 2);
     assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 0, "it waits in its queue");

@@ -27,12 +27,7 @@ impl Sweeper {
     /// `None` if there is none. A message that was never recorded keeps its attempts until the bound.
     ///
     /// A page may end within a message, and the next begins after it: a later sweep finds the rest.
-    async fn sweep_attempts(
-        &self,
-        after: Uuid,
-        bound: i64,
-        most: u32,
-    ) -> Result<Option<Uuid>, StoreError> {
+    async fn sweep_attempts(&self, after: Uuid, bound: i64, most: u32) -> Result<Option<Uuid>, StoreError> {
         let args = self.db.args().with("after", bytes(after)).with("bound", bound);
         let args = args.with("limit", i64::from(most));
         let page = || rows(self.db.relay(), SWEEP, self.db.sql.attempts.orphans.bind(&args));

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::notification::provider::{Grant, ProviderName, Rate};
 use claimstream_ports::{
@@ -16,20 +14,28 @@ const RATE: &str = "provider rate";
 #[async_trait]
 impl AttemptLog for SeaOrmOutbox {
     async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError> {
-        let (log, attempts) = (Arc::clone(&self.rooms.notifications.attempts), attempts.to_vec());
-        self.rooms.db.detached(ATTEMPT, async move { log.note(attempts).await }).await
+        let attempts = attempts.to_vec();
+        self.detached(ATTEMPT, move |rooms| async move { rooms.notifications.attempts.note(attempts).await })
+            .await
     }
 
     async fn attempts(&self, messages: &[Uuid]) -> Result<Vec<DeliveryAttempt>, StoreError> {
-        let (log, messages) = (Arc::clone(&self.rooms.notifications.attempts), messages.to_vec());
-        self.rooms.db.detached(ATTEMPT, async move { log.attempts(&messages).await }).await
+        let messages = messages.to_vec();
+        self.detached(
+            ATTEMPT,
+            move |rooms| async move { rooms.notifications.attempts.attempts(&messages).await },
+        )
+        .await
     }
 }
 
 #[async_trait]
 impl RateLimiter for SeaOrmOutbox {
     async fn grant(&self, provider: &ProviderName, rate: Rate, wanted: u32) -> Result<Grant, StoreError> {
-        let (rates, provider) = (Arc::clone(&self.rooms.notifications.rates), provider.clone());
-        self.rooms.db.detached(RATE, async move { rates.grant(&provider, rate, wanted).await }).await
+        let provider = provider.clone();
+        self.detached(RATE, move |rooms| async move {
+            rooms.notifications.rates.grant(&provider, rate, wanted).await
+        })
+        .await
     }
 }

@@ -1,50 +1,48 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{InAppEntry, InAppPage, NewInAppEntry};
 use claimstream_ports::{StoreError, notification::InAppInbox};
 use uuid::Uuid;
 
-use crate::{notifications::in_app::InApp, outbox::handle::SeaOrmOutbox};
+use crate::outbox::handle::SeaOrmOutbox;
 
 const IN_APP: &str = "in-app inbox";
-
-impl SeaOrmOutbox {
-    /// Does work on the inboxes as a task of its own, which runs to its end even if the caller is cancelled.
-    async fn on_inboxes<T: Send + 'static, W: Future<Output = Result<T, StoreError>> + Send + 'static>(
-        &self,
-        work: impl FnOnce(Arc<InApp>) -> W + Send,
-    ) -> Result<T, StoreError> {
-        let in_app = Arc::clone(&self.rooms.notifications.in_app);
-        self.rooms.db.detached(IN_APP, work(in_app)).await
-    }
-}
 
 #[async_trait]
 impl InAppInbox for SeaOrmOutbox {
     async fn put(&self, entries: &[NewInAppEntry]) -> Result<(), StoreError> {
         let entries = entries.to_vec();
-        self.on_inboxes(|in_app| async move { in_app.put(&entries).await }).await
+        self.detached(IN_APP, move |rooms| async move { rooms.notifications.in_app.put(&entries).await })
+            .await
     }
 
     async fn page(&self, page: &InAppPage) -> Result<Vec<InAppEntry>, StoreError> {
         let page = page.clone();
-        self.on_inboxes(|in_app| async move { in_app.page(&page).await }).await
+        self.detached(IN_APP, move |rooms| async move { rooms.notifications.in_app.page(&page).await }).await
     }
 
     async fn unread(&self, user: &str) -> Result<u64, StoreError> {
         let user = user.to_owned();
-        self.on_inboxes(|in_app| async move { in_app.unread(&user).await }).await
+        self.detached(IN_APP, move |rooms| async move { rooms.notifications.in_app.unread(&user).await })
+            .await
     }
 
     async fn mark_read(&self, user: &str, ids: &[Uuid]) -> Result<u64, StoreError> {
         let (user, ids) = (user.to_owned(), ids.to_vec());
-        self.on_inboxes(|in_app| async move { in_app.mark_read(&user, &ids).await }).await
+        self.detached(
+            IN_APP,
+            move |rooms| async move { rooms.notifications.in_app.mark_read(&user, &ids).await },
+        )
+        .await
     }
 
     async fn mark_read_up_to(&self, user: &str, newest: Uuid) -> Result<u64, StoreError> {
         let user = user.to_owned();
-        self.on_inboxes(move |in_app| async move { in_app.mark_read_up_to(&user, newest).await }).await
+        self.detached(IN_APP, move |rooms| async move {
+            rooms.notifications.in_app.mark_read_up_to(&user, newest).await
+        })
+        .await
     }
 
     async fn recent(
@@ -54,15 +52,24 @@ impl InAppInbox for SeaOrmOutbox {
         limit: u32,
     ) -> Result<Vec<InAppEntry>, StoreError> {
         let users = users.to_vec();
-        self.on_inboxes(move |in_app| async move { in_app.recent(&users, within, limit).await }).await
+        self.detached(IN_APP, move |rooms| async move {
+            rooms.notifications.in_app.recent(&users, within, limit).await
+        })
+        .await
     }
 
     async fn forget_older(&self, age: Duration, limit: u32) -> Result<u64, StoreError> {
-        self.on_inboxes(move |in_app| async move { in_app.forget_older(age, limit).await }).await
+        self.detached(IN_APP, move |rooms| async move {
+            rooms.notifications.in_app.forget_older(age, limit).await
+        })
+        .await
     }
 
     async fn forget_user(&self, user: &str, limit: u32) -> Result<u64, StoreError> {
         let user = user.to_owned();
-        self.on_inboxes(move |in_app| async move { in_app.forget_user(&user, limit).await }).await
+        self.detached(IN_APP, move |rooms| async move {
+            rooms.notifications.in_app.forget_user(&user, limit).await
+        })
+        .await
     }
 }

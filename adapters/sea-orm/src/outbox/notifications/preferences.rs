@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     Fingerprint,
@@ -22,16 +20,19 @@ impl PreferenceRepository for SeaOrmOutbox {
         recipients: &[String],
         addresses: &[Address],
     ) -> Result<ConsentsRead, StoreError> {
-        let (rooms, recipients, addresses) =
-            (Arc::clone(&self.rooms), recipients.to_vec(), addresses.to_vec());
-        let read = async move { rooms.notifications.preferences.consents(&recipients, &addresses).await };
-        self.rooms.db.detached(PREFERENCES, read).await
+        let (recipients, addresses) = (recipients.to_vec(), addresses.to_vec());
+        self.detached(PREFERENCES, move |rooms| async move {
+            rooms.notifications.preferences.consents(&recipients, &addresses).await
+        })
+        .await
     }
 
     async fn change(&self, recipient: &str, changes: &[PreferenceChange]) -> Result<Preferences, StoreError> {
-        let (rooms, recipient, changes) = (Arc::clone(&self.rooms), recipient.to_owned(), changes.to_vec());
-        let change = async move { rooms.notifications.preferences.change(&recipient, &changes).await };
-        self.rooms.db.detached(PREFERENCES, change).await
+        let (recipient, changes) = (recipient.to_owned(), changes.to_vec());
+        self.detached(PREFERENCES, move |rooms| async move {
+            rooms.notifications.preferences.change(&recipient, &changes).await
+        })
+        .await
     }
 }
 
@@ -43,16 +44,19 @@ impl Suppressions for SeaOrmOutbox {
         reason: Suppression,
         note: Option<String>,
     ) -> Result<(), StoreError> {
-        let (rooms, address) = (Arc::clone(&self.rooms), address.clone());
-        let write =
-            async move { rooms.notifications.suppressions.suppress(&address, reason, note.as_deref()).await };
-        self.rooms.db.detached(SUPPRESSION, write).await
+        let address = address.clone();
+        self.detached(SUPPRESSION, move |rooms| async move {
+            rooms.notifications.suppressions.suppress(&address, reason, note.as_deref()).await
+        })
+        .await
     }
 
     async fn lift(&self, address: &Address) -> Result<bool, StoreError> {
-        let (rooms, address) = (Arc::clone(&self.rooms), address.clone());
-        let write = async move { rooms.notifications.suppressions.lift(&address).await };
-        self.rooms.db.detached(SUPPRESSION, write).await
+        let address = address.clone();
+        self.detached(SUPPRESSION, move |rooms| async move {
+            rooms.notifications.suppressions.lift(&address).await
+        })
+        .await
     }
 
     async fn suppressed(
@@ -60,8 +64,9 @@ impl Suppressions for SeaOrmOutbox {
         after: Option<Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let read = async move { rooms.notifications.suppressions.page(after.as_ref(), limit).await };
-        self.rooms.db.detached(SUPPRESSION, read).await
+        self.detached(SUPPRESSION, move |rooms| async move {
+            rooms.notifications.suppressions.page(after.as_ref(), limit).await
+        })
+        .await
     }
 }

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use claimstream_ports::StoreError;
 
@@ -23,14 +23,13 @@ impl SeaOrmOutbox {
     /// What an asynchronous failover has left that spans several transactions, of what has not changed for `quiet`, which is longer
     /// than anything that is under way takes; changes nothing and walks over whole tables.
     pub async fn failover_remains(&self, quiet: Duration) -> Result<FailoverRemains, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let work = async move {
+        self.detached(DOCTOR, move |rooms| async move {
             match are_there(&rooms).await? {
                 true => remains(&rooms).find(quiet).await,
                 false => Ok(FailoverRemains::default()),
             }
-        };
-        self.rooms.db.detached(DOCTOR, work).await
+        })
+        .await
     }
 
     /// Has that worked on again, and answers how many messages were queued and which requests are left all the same. It may be repeated,
@@ -39,23 +38,21 @@ impl SeaOrmOutbox {
         &self,
         found: &FailoverRemains,
     ) -> Result<FailoverRepair, StoreError> {
-        let (rooms, found) = (Arc::clone(&self.rooms), found.clone());
-        let work = async move { remains(&rooms).repair(&found).await };
-        self.rooms.db.detached(DOCTOR, work).await
+        let found = found.clone();
+        self.detached(DOCTOR, move |rooms| async move { remains(&rooms).repair(&found).await }).await
     }
 
     /// Whether the outbox has notification requests, so that settings of notifications matter.
     pub async fn has_notification_requests(&self) -> Result<bool, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let work = async move {
+        self.detached(DOCTOR, move |rooms| async move {
             if !are_there(&rooms).await? {
                 return Ok(false);
             }
             let db = &rooms.db;
             let found = rows(db.relay(), DOCTOR, db.sql.notifications.are_used.bind(&Args::new())).await?;
             found.first().map_or(Ok(false), |row| Requests::read(row).map(|requests| requests.used))
-        };
-        self.rooms.db.detached(DOCTOR, work).await
+        })
+        .await
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use claimstream_domain::notification::{
@@ -17,8 +17,8 @@ use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
 use crate::{
-    notifications::{listing, requests::being_taken_in, restoring::Restoring},
     notifications::repositories::Repositories,
+    notifications::{listing, requests::being_taken_in, restoring::Restoring},
     outbox::{handle::SeaOrmOutbox, rooms::Rooms},
 };
 
@@ -46,84 +46,100 @@ impl SubmitRequests<DatabaseTransaction> for SeaOrmOutbox {
 impl SeaOrmOutbox {
     /// Takes requests in, in a transaction of the outbox's own that runs to its end even if the caller is cancelled.
     pub async fn submit_now(&self, requests: &[NotificationRequest]) -> Result<Vec<Submitted>, StoreError> {
-        let (rooms, requests) = (Arc::clone(&self.rooms), requests.to_vec());
-        let work = async move { rooms.notifications.requests.submit_now(&requests).await };
-        self.rooms.db.detached(SUBMIT, work).await
+        let requests = requests.to_vec();
+        self.detached(
+            SUBMIT,
+            move |rooms| async move { rooms.notifications.requests.submit_now(&requests).await },
+        )
+        .await
     }
 }
 
 #[async_trait]
 impl RequestRepository for SeaOrmOutbox {
     async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
-        let (rooms, ids) = (Arc::clone(&self.rooms), ids.to_vec());
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.read(&ids).await }).await
+        let ids = ids.to_vec();
+        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.read(&ids).await })
+            .await
     }
 
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
-        let (rooms, steps) = (Arc::clone(&self.rooms), steps.to_vec());
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.fan_outs.note(&steps).await }).await
+        let steps = steps.to_vec();
+        self.detached(REQUEST, move |rooms| async move { rooms.notifications.fan_outs.note(&steps).await })
+            .await
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.cancel(id).await }).await
+        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.cancel(id).await })
+            .await
     }
 }
 
 #[async_trait]
 impl MessageRepository for SeaOrmOutbox {
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let (records, ids) = (Arc::clone(&self.rooms.notifications.records), ids.to_vec());
-        self.rooms.db.detached(MESSAGE, async move { records.delivery_statuses(&ids).await }).await
+        let ids = ids.to_vec();
+        self.detached(MESSAGE, move |rooms| async move {
+            rooms.notifications.records.delivery_statuses(&ids).await
+        })
+        .await
     }
 
     async fn delivery_states(&self, ids: &[Uuid]) -> Result<Vec<DeliveryState>, StoreError> {
-        let (records, ids) = (Arc::clone(&self.rooms.notifications.records), ids.to_vec());
-        self.rooms.db.detached(MESSAGE, async move { records.delivery_states(&ids).await }).await
+        let ids = ids.to_vec();
+        self.detached(
+            MESSAGE,
+            move |rooms| async move { rooms.notifications.records.delivery_states(&ids).await },
+        )
+        .await
     }
 
     async fn since_1970(&self) -> Result<Duration, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        let work = async move {
-            let now = db.restarting_beside(MESSAGE, || db.now(db.callers(), MESSAGE)).await?;
+        self.detached(MESSAGE, move |rooms| async move {
+            let now =
+                rooms.db.restarting_beside(MESSAGE, || rooms.db.now(rooms.db.callers(), MESSAGE)).await?;
             Ok(Duration::from_micros(now.max(0).unsigned_abs()))
-        };
-        self.rooms.db.detached(MESSAGE, work).await
+        })
+        .await
     }
 
     async fn conclude(&self, outcomes: &[MessageOutcome]) -> Result<(), StoreError> {
-        let (records, outcomes) = (Arc::clone(&self.rooms.notifications.records), outcomes.to_vec());
-        self.rooms.db.detached(MESSAGE, async move { records.conclude(outcomes).await }).await
+        let outcomes = outcomes.to_vec();
+        self.detached(
+            MESSAGE,
+            move |rooms| async move { rooms.notifications.records.conclude(outcomes).await },
+        )
+        .await
     }
 
     async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
-        let (rooms, missing) = (Arc::clone(&self.rooms), missing.to_vec());
-        let work = async move {
+        let missing = missing.to_vec();
+        self.detached(MESSAGE, move |rooms| async move {
             let Repositories { fan_outs, records, erasing, .. } = &rooms.notifications;
             Restoring { db: &rooms.db, fan_outs, records, erasing }.restore(&missing).await
-        };
-        self.rooms.db.detached(MESSAGE, work).await
+        })
+        .await
     }
 
     async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
-        let records = Arc::clone(&self.rooms.notifications.records);
-        self.rooms.db.detached(MESSAGE, async move { records.reopen(id).await }).await
+        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.records.reopen(id).await }).await
     }
 }
 
 #[async_trait]
 impl DigestRepository for SeaOrmOutbox {
     async fn close(&self, digests: &[DigestPlace]) -> Result<Vec<Vec<KeptItem>>, StoreError> {
-        let (rows, digests) = (Arc::clone(&self.rooms.notifications.digests), digests.to_vec());
-        self.rooms.db.detached(MESSAGE, async move { rows.close(&digests).await }).await
+        let digests = digests.to_vec();
+        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.digests.close(&digests).await })
+            .await
     }
 }
 
 #[async_trait]
 impl NotificationReports for SeaOrmOutbox {
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        self.rooms.db.detached(REQUEST, async move { rooms.notifications.requests.progress(id).await }).await
+        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.progress(id).await })
+            .await
     }
 
     async fn messages(
@@ -132,13 +148,15 @@ impl NotificationReports for SeaOrmOutbox {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
-        let records = Arc::clone(&self.rooms.notifications.records);
-        self.rooms.db.detached(MESSAGE, async move { records.messages(id, after, limit).await }).await
+        self.detached(MESSAGE, move |rooms| async move {
+            rooms.notifications.records.messages(id, after, limit).await
+        })
+        .await
     }
 
     async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError> {
-        let records = Arc::clone(&self.rooms.notifications.records);
-        self.rooms.db.detached(MESSAGE, async move { records.one(message).await }).await
+        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.records.one(message).await })
+            .await
     }
 }
 
@@ -150,25 +168,26 @@ impl ListRequests for SeaOrmOutbox {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<RequestPage, StoreError> {
-        let (rooms, filter) = (Arc::clone(&self.rooms), filter.clone());
-        self.rooms
-            .db
-            .detached(REQUEST, async move { listing::list(&rooms.db, &filter, after, limit).await })
-            .await
+        let filter = filter.clone();
+        self.detached(
+            REQUEST,
+            move |rooms| async move { listing::list(&rooms.db, &filter, after, limit).await },
+        )
+        .await
     }
 
     async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(REQUEST, async move { listing::one(&db, id).await }).await
+        self.detached(REQUEST, move |rooms| async move { listing::one(&rooms.db, id).await }).await
     }
 }
 
 #[async_trait]
 impl EraseRecipient for SeaOrmOutbox {
     async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
-        let (rooms, recipient, addresses) =
-            (Arc::clone(&self.rooms), recipient.to_owned(), addresses.to_vec());
-        let work = async move { rooms.notifications.erasing.erase(&recipient, &addresses).await };
-        self.rooms.db.detached("erase", work).await
+        let (recipient, addresses) = (recipient.to_owned(), addresses.to_vec());
+        self.detached("erase", move |rooms| async move {
+            rooms.notifications.erasing.erase(&recipient, &addresses).await
+        })
+        .await
     }
 }

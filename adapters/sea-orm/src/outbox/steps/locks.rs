@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{Lease, LockListed};
 use claimstream_ports::{DistributedLock, ListLocks, LockGuard, StoreError};
@@ -19,33 +17,31 @@ const LOCK: &str = "lock";
 impl DistributedLock for SeaOrmOutbox {
     async fn try_acquire(&self, key: &str, lease: Lease) -> Result<Option<LockGuard>, StoreError> {
         LockGuard::check_key(key)?;
-        let (db, key) = (Arc::clone(&self.rooms.db), key.to_owned());
-        self.rooms.db.detached(LOCK, async move { take_lock(&db, &key, lease).await }).await
+        let key = key.to_owned();
+        self.detached(LOCK, move |rooms| async move { take_lock(&rooms.db, &key, lease).await }).await
     }
 
     async fn renew(&self, guard: &LockGuard, lease: Lease) -> Result<bool, StoreError> {
-        let (db, guard) = (Arc::clone(&self.rooms.db), guard.clone());
-        self.rooms.db.detached(LOCK, async move { renew_lock(&db, &guard, lease).await }).await
+        let guard = guard.clone();
+        self.detached(LOCK, move |rooms| async move { renew_lock(&rooms.db, &guard, lease).await }).await
     }
 
     async fn release(&self, guard: LockGuard) -> Result<bool, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LOCK, async move { release_lock(&db, &guard).await }).await
+        self.detached(LOCK, move |rooms| async move { release_lock(&rooms.db, &guard).await }).await
     }
 }
 
 impl SeaOrmOutbox {
     /// The lock with this key, also one that has lapsed, until it is swept; `None` if there is none.
     pub async fn lock_listed(&self, key: &str) -> Result<Option<LockListed>, StoreError> {
-        let (db, key) = (Arc::clone(&self.rooms.db), key.to_owned());
-        self.rooms.db.detached(LOCK, async move { find_lock(&db, &key).await }).await
+        let key = key.to_owned();
+        self.detached(LOCK, move |rooms| async move { find_lock(&rooms.db, &key).await }).await
     }
 }
 
 #[async_trait]
 impl ListLocks for SeaOrmOutbox {
     async fn locks(&self, after: Option<String>, limit: u32) -> Result<Vec<LockListed>, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(LOCK, async move { list_locks(&db, after, limit).await }).await
+        self.detached(LOCK, move |rooms| async move { list_locks(&rooms.db, after, limit).await }).await
     }
 }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     step::{RunFilter, RunPage, RunPlace, StepListed},
@@ -26,20 +24,21 @@ impl ListRuns for SeaOrmOutbox {
         after: Option<RunPlace>,
         limit: u32,
     ) -> Result<RunPage, StoreError> {
-        let (db, filter) = (Arc::clone(&self.rooms.db), filter.clone());
-        self.rooms.db.detached(RUNS, async move { runs::runs(&db, &filter, after, limit).await }).await
+        let filter = filter.clone();
+        self.detached(RUNS, move |rooms| async move { runs::runs(&rooms.db, &filter, after, limit).await })
+            .await
     }
 
     async fn steps(&self, scope: &str, run: &str, limit: u32) -> Result<Vec<StepListed>, StoreError> {
-        let (db, scope, run) = (Arc::clone(&self.rooms.db), scope.to_owned(), run.to_owned());
-        self.rooms.db.detached(RUNS, async move { runs::steps(&db, &scope, &run, limit).await }).await
+        let (scope, run) = (scope.to_owned(), run.to_owned());
+        self.detached(RUNS, move |rooms| async move { runs::steps(&rooms.db, &scope, &run, limit).await })
+            .await
     }
 }
 
 #[async_trait]
 impl ListTimers for SeaOrmOutbox {
     async fn timers(&self, after: Option<TimerPlace>, limit: u32) -> Result<TimerPage, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
-        self.rooms.db.detached(TIMERS, async move { timers::timers(&db, after, limit).await }).await
+        self.detached(TIMERS, move |rooms| async move { timers::timers(&rooms.db, after, limit).await }).await
     }
 }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use claimstream_domain::{
     Enqueued, MessageId, QueueName,
@@ -36,8 +34,8 @@ impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
 #[async_trait]
 impl SagaReports for SeaOrmOutbox {
     async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError> {
-        let (db, scope) = (Arc::clone(&self.rooms.db), scope.to_owned());
-        self.rooms.db.detached(READ, async move { sagas::saga(&db, &scope, id).await }).await
+        let scope = scope.to_owned();
+        self.detached(READ, move |rooms| async move { sagas::saga(&rooms.db, &scope, id).await }).await
     }
 
     async fn sagas_of(
@@ -47,9 +45,11 @@ impl SagaReports for SeaOrmOutbox {
         after: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<SagaRecord>, StoreError> {
-        let (db, scope, owner) = (Arc::clone(&self.rooms.db), scope.to_owned(), owner.to_owned());
-        let work = async move { sagas::sagas_of(&db, &scope, &owner, after, limit).await };
-        self.rooms.db.detached(READ, work).await
+        let (scope, owner) = (scope.to_owned(), owner.to_owned());
+        self.detached(READ, move |rooms| async move {
+            sagas::sagas_of(&rooms.db, &scope, &owner, after, limit).await
+        })
+        .await
     }
 }
 

@@ -3,8 +3,8 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
     database::{
-        Database, args::Args, classify::is_locked_by_another, held::Held, typed_row::row, unit::rows_if_there,
-        unit::run,
+        Database, args::Args, classify::is_locked_by_another, held::Held, typed_row::row,
+        unit::rows_if_there, unit::run,
     },
     strategy::shard_lease::{
         in_flight_list,
