@@ -50,7 +50,7 @@ impl TimeLimit {
             }
             self.sleep = None;
             // The attempt that it was set for may have ended long ago.
-            // Untested: attempts and batches compare the end of each one as well
+            // Untested: the engine compares the end of each call as well
             let now = self.timer.now();
             if now >= first {
                 return Poll::Ready(now);
