@@ -21,6 +21,7 @@ use crate::{
     renew::Renewer,
     report::PipelineReport,
     settle::{Ending, end_together},
+    setup::sleep,
     stream::Claims,
 };
 
@@ -212,8 +213,7 @@ impl Run {
     }
 
     fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
-        let timer = Arc::clone(&self.claims.settler().setup.timer);
-        async move { timer.sleep(time).await }.boxed()
+        sleep(&self.claims.settler().setup.timer, time)
     }
 
     /// Waits no longer for a store that does not answer, or that refuses the settlements.
