@@ -12,7 +12,10 @@ use claimstream_domain::{ClaimId, Disposition, Found, Next, Owner, Pace, QueueNa
 use claimstream_ports::{
     LockingStrategy, Measured, Settlements, StoreCall, StoreError, StoreErrorKind, Telemetry, Timer, Wakeup,
 };
-use futures::future::{Either, select};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Either, select},
+};
 
 use crate::{
     concurrency::ConcurrencyShare,
@@ -37,6 +40,12 @@ pub(crate) struct Setup {
     pub(crate) drawn: Arc<Drawn>,
     /// What the handlers of the relay have of a limit that others share.
     pub(crate) share: Option<ConcurrencyShare>,
+}
+
+/// A sleep that may be kept next to what it wakes, because it holds its timer.
+pub(crate) fn sleep(timer: &Arc<dyn Timer>, time: Duration) -> BoxFuture<'static, ()> {
+    let timer = Arc::clone(timer);
+    async move { timer.sleep(time).await }.boxed()
 }
 
 /// The next numbers that one instance draws.

@@ -2,9 +2,11 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use claimstream_ports::BatchHandler;
 
-use super::{batch_attempts::BatchAttempts, run::Run, time_limit::TimeLimit};
+use super::{
+    engine::{Engine, Handlers},
+    run::Run,
+};
 use crate::{
-    concurrency::Places,
     error::RelayError,
     report::{PipelineMonitor, PipelineReport},
     stream::{Claims, Linger},
@@ -127,10 +129,8 @@ impl BatchPipeline {
         room.map_or(Ok(()), |room| setup.config.check_within_prefetch("room", room))?;
         let room =
             room.map_or((linger.size as usize).saturating_mul(concurrency as usize), |room| room as usize);
-        let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
-        let places = Places::of(setup.share.clone());
-        let work = BatchAttempts::new(handler, (concurrency as usize, room), linger, places, time_limit);
-        Ok(Run::new(claims, work).until(shutdown).await)
+        let engine = Engine::new(Handlers::Batch(handler, linger), (concurrency as usize, room), setup);
+        Ok(Run::new(claims, engine).until(shutdown).await)
     }
 }
 

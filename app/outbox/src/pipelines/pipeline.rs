@@ -2,9 +2,11 @@ use std::{fmt, sync::Arc};
 
 use claimstream_ports::Handler;
 
-use super::{attempts::Attempts, run::Run, time_limit::TimeLimit};
+use super::{
+    engine::{Engine, Handlers},
+    run::Run,
+};
 use crate::{
-    concurrency::Places,
     error::RelayError,
     report::{PipelineMonitor, PipelineReport},
     stream::Claims,
@@ -81,10 +83,9 @@ impl Pipeline {
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<PipelineReport, RelayError> {
         let setup = &self.claims.settler().setup;
         setup.config.check_concurrency(self.concurrency)?;
-        let time_limit = TimeLimit::new(Arc::clone(&setup.timer), setup.config.handle_timeout);
-        let places = Places::of(setup.share.clone());
-        let work = Attempts::new(self.handler, self.concurrency as usize, places, time_limit);
-        Ok(Run::new(self.claims, work).until(shutdown).await)
+        let concurrency = self.concurrency as usize;
+        let engine = Engine::new(Handlers::One(self.handler), (concurrency, concurrency), setup);
+        Ok(Run::new(self.claims, engine).until(shutdown).await)
     }
 }
 

@@ -7,28 +7,29 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::Verdict;
 use claimstream_ports::Measured;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
+    ended_attempt::EndedAttempt,
+    engine::{CutShort, Engine},
     failed_attempts::{Attempt, FailedAttempts},
     future_set::FutureSet,
-    work::{CutShort, EndedAttempt, ReasonSource, Work},
 };
 use crate::{
     in_flight::Ticket,
     renew::Renewer,
-    report::{DeadLetterClass, PipelineReport},
+    report::PipelineReport,
     settle::{Ending, end_together},
+    setup::sleep,
     stream::Claims,
 };
 
 /// One run of a pipeline: everything that is under way in it.
-pub(crate) struct Run<W> {
+pub(crate) struct Run {
     claims: Claims,
     renewer: Renewer,
-    work: W,
+    engine: Engine,
     /// Claims that end in this turn.
     endings: Vec<Ending>,
     settlements: FutureSet<()>,
@@ -47,13 +48,13 @@ enum Phase {
     Over,
 }
 
-impl<W: Work> Run<W> {
+impl Run {
     /// How often everything is looked at before the executor gets its turn, however much there is to do.
     const TURNS: usize = 64;
     /// How long after the drain time settlements may still be written.
     const LAST_WRITES: Duration = Duration::from_secs(2);
 
-    pub(crate) fn new(claims: Claims, work: W) -> Self {
+    pub(crate) fn new(claims: Claims, engine: Engine) -> Self {
         let setup = &claims.settler().setup;
         let failed_attempts = FailedAttempts::new(claims.queue().clone(), setup.config.retry.max_attempts);
         Self {
@@ -62,7 +63,7 @@ impl<W: Work> Run<W> {
                 Renewer::new(&settler.setup, &settler.open_claims, &settler.queue)
             },
             claims,
-            work,
+            engine,
             endings: Vec::new(),
             settlements: FutureSet::new(),
             phase: Phase::Working,
@@ -98,7 +99,7 @@ impl<W: Work> Run<W> {
     }
 
     fn report(&self) -> PipelineReport {
-        let CutShort { panicked, timed_out } = self.work.cut_short();
+        let CutShort { panicked, timed_out } = self.engine.cut_short();
         PipelineReport { panicked, timed_out, ..self.claims.settler().open_claims.tally() }
     }
 
@@ -110,15 +111,15 @@ impl<W: Work> Run<W> {
     fn poll_renewer(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         while let Poll::Ready(lost) = self.renewer.poll_lost(cx) {
-            lost.into_iter().for_each(|ticket| self.lose(ticket));
+            self.lose(&lost);
             moved = true;
         }
         moved
     }
 
-    /// Stops the attempt at a message that is no longer ours.
-    fn lose(&mut self, ticket: Ticket) {
-        if let Some(handle) = self.work.stop(ticket) {
+    /// Stops the attempts at messages that are no longer ours.
+    fn lose(&mut self, lost: &[Ticket]) {
+        for handle in self.engine.lose(lost) {
             let queue = self.claims.queue();
             tracing::warn!(%queue, message_id = %handle.message(), "lease lost, handler stopped");
             self.claims.settler().setup.measure(Measured::LeasesLost { queue, messages: 1 });
@@ -128,7 +129,7 @@ impl<W: Work> Run<W> {
 
     fn poll_attempts(&mut self, cx: &mut Context<'_>) -> bool {
         let mut ended = Vec::new();
-        let moved = self.work.poll_ended(cx, &mut ended);
+        let moved = self.engine.poll_ended(cx, &mut ended);
         ended.into_iter().for_each(|attempt| self.settle(attempt));
         moved
     }
@@ -176,7 +177,7 @@ impl<W: Work> Run<W> {
         match &mut self.phase {
             Phase::Working | Phase::Over => false,
             Phase::Draining(time, end) => {
-                if !self.work.is_empty() && time.poll_unpin(cx).is_pending() {
+                if !self.engine.is_empty() && time.poll_unpin(cx).is_pending() {
                     return false;
                 }
                 let left = end.saturating_sub(self.claims.settler().setup.timer.now());
@@ -195,7 +196,7 @@ impl<W: Work> Run<W> {
     }
 
     fn poll_claims(&mut self, cx: &mut Context<'_>) -> bool {
-        let moved = self.work.poll_start(cx, &mut self.claims);
+        let moved = self.engine.poll_start(cx, &mut self.claims);
         moved | self.claims.poll_fill(cx)
     }
 
@@ -204,16 +205,15 @@ impl<W: Work> Run<W> {
         let setup = &self.claims.settler().setup;
         let time = setup.config.drain;
         let end = setup.timer.now().saturating_add(time).saturating_add(Self::LAST_WRITES);
-        tracing::debug!(queue = %self.claims.queue(), running = self.work.running(), "stopping");
+        tracing::debug!(queue = %self.claims.queue(), running = self.engine.in_flight(), "stopping");
         self.claims.health().stopping();
         self.phase = Phase::Draining(self.sleep(time), end);
-        self.work.start_no_more();
+        self.engine.start_no_more();
         self.claims.stop();
     }
 
     fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
-        let timer = Arc::clone(&self.claims.settler().setup.timer);
-        async move { timer.sleep(time).await }.boxed()
+        sleep(&self.claims.settler().setup.timer, time)
     }
 
     /// Waits no longer for a store that does not answer, or that refuses the settlements.
@@ -227,22 +227,13 @@ impl<W: Work> Run<W> {
     /// Ends the attempts that have used up the drain time.
     fn cut_off(&mut self) {
         let mut ended = Vec::new();
-        let stopped = self.work.stop_all(&mut ended);
-        ended.into_iter().for_each(|attempt| self.settle(attempt));
-        for handle in stopped {
-            let (verdict, class) = (Verdict::nack("stopped at shutdown"), DeadLetterClass::Failed);
-            self.settle(EndedAttempt {
-                handle,
-                verdict,
-                class,
-                reason_source: ReasonSource::Nothing,
-                began: None,
-            });
-        }
+        let stopped = self.engine.stop_all(&mut ended);
+        let stopped = stopped.into_iter().map(EndedAttempt::at_shutdown);
+        ended.into_iter().chain(stopped).for_each(|attempt| self.settle(attempt));
     }
 }
 
-impl<W> Drop for Run<W> {
+impl Drop for Run {
     fn drop(&mut self) {
         self.claims.health().ended();
     }

@@ -7,6 +7,8 @@ use std::{
 use claimstream_ports::Timer;
 use futures::{FutureExt, future::BoxFuture};
 
+use crate::setup::sleep;
+
 /// Reports when a handler has had all the time that it gets; one sleep serves all attempts, because they end in the order in
 /// which they began.
 pub(crate) struct TimeLimit {
@@ -41,16 +43,13 @@ impl TimeLimit {
         let Some(first) = first.filter(|first| *first < Duration::MAX) else { return Poll::Pending };
         loop {
             let timer = &self.timer;
-            let sleep = self.sleep.get_or_insert_with(|| {
-                let (timer, left) = (Arc::clone(timer), first.saturating_sub(timer.now()));
-                async move { timer.sleep(left).await }.boxed()
-            });
-            if sleep.poll_unpin(cx).is_pending() {
+            let over = || sleep(timer, first.saturating_sub(timer.now()));
+            if self.sleep.get_or_insert_with(over).poll_unpin(cx).is_pending() {
                 return Poll::Pending;
             }
             self.sleep = None;
             // The attempt that it was set for may have ended long ago.
-            // Untested: attempts and batches compare the end of each one as well
+            // Untested: the engine compares the end of each call as well
             let now = self.timer.now();
             if now >= first {
                 return Poll::Ready(now);

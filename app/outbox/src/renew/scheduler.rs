@@ -11,7 +11,7 @@ use futures::{FutureExt, future::BoxFuture};
 use super::call::renew;
 use crate::{
     in_flight::{OpenClaims, Renewal, Ticket, Wanted},
-    setup::Setup,
+    setup::{Setup, sleep},
 };
 
 /// Renews the claims of one stream in time, many in one call, and reports which of them are lost.
@@ -126,8 +126,7 @@ impl Renewer {
             return;
         }
         self.next_look = due.map(|due| {
-            let timer = Arc::clone(&self.setup.timer);
-            let sleep = async move { timer.sleep(due.saturating_sub(now)).await }.boxed();
+            let sleep = sleep(&self.setup.timer, due.saturating_sub(now));
             NextLook { due, sleep }
         });
     }

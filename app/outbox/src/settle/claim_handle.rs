@@ -7,8 +7,8 @@ use claimstream_domain::{
 use futures::FutureExt;
 
 use super::{
-    answers::Outcome,
-    settler::{Begun, Settler},
+    pending::{Outcome, Outcomes, Pending, Reply},
+    settler::Settler,
 };
 use crate::{
     error::{Operation, RelayError},
@@ -111,8 +111,10 @@ impl ClaimHandle {
                 match self.settler.open_claims.begin_settling(self.ticket) {
                     Turn::Settle(receipt, deadline) => {
                         let (claim, deadline) = (receipt.claim, deadline.saturating_add(longer));
-                        let begun = self.begin(receipt, deadline, disposition, class);
-                        break (claim, self.settler.settle(begun));
+                        let outcomes = Outcomes::of(1);
+                        let reply = outcomes.reply(0);
+                        let pending = self.pending(receipt, deadline, disposition, class, reply);
+                        break (claim, self.settler.settle(pending, outcomes));
                     }
                     // Its outcome is known before we look again.
                     Turn::After(renewal) => drop(renewal.await),
@@ -129,17 +131,18 @@ impl ClaimHandle {
         }
     }
 
-    /// The settlement of the claim, after which nothing may end it any more.
-    pub(crate) fn begin(
+    /// The settlement of the claim, after which nothing may end it any more. Only [`Turn::Settle`] leads here, so no renewal is under way.
+    pub(crate) fn pending(
         &self,
         receipt: Receipt,
         deadline: Duration,
         disposition: Disposition,
         class: DeadLetterClass,
-    ) -> Begun {
+        reply: Reply,
+    ) -> (Settlement, Pending) {
         let attempted = Attempted { attempt: self.attempt, class, is_event: self.is_event };
         let settlement = self.settler.setup.recorded(Settlement { receipt, disposition }, attempted);
-        Begun { ticket: self.ticket, settlement, attempted, deadline }
+        (settlement, Pending::new(self.ticket, attempted, deadline, reply))
     }
 
     /// Takes in how its settlement ended.

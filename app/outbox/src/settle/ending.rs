@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use claimstream_domain::{ClaimId, Disposition, Event, MessageId, Settled};
-use futures::future::{join, join_all};
+use futures::future::{OptionFuture, join, join_all};
 
 use super::{
-    answers::{Others, Outcome},
     claim_handle::ClaimHandle,
-    settler::{Begun, Settler},
+    pending::{Others, Outcome, Outcomes},
+    settler::Settler,
+    waiting::Waiting,
 };
 use crate::{error::RelayError, in_flight::Turn, report::DeadLetterClass};
 
@@ -36,39 +37,39 @@ struct UnderWay {
 /// Ends claims of one stream together. Their settlements join a batch at once; one that a renewal stands before joins later, and
 /// keeps no other waiting.
 pub(crate) async fn end_together(settler: Arc<Settler>, endings: Vec<Ending>) -> Together {
-    let (begun, under_way, others) = begin(&settler, endings);
-    let later = join_all(others.into_iter().map(|Ending { handle, disposition, class }| async move {
+    let (waiting, under_way, left) = begin(&settler, endings);
+    let later = join_all(left.into_iter().map(|Ending { handle, disposition, class }| async move {
         (handle.message(), handle.settle_as(disposition, class).await)
     }));
-    let (answers, later) = join(settle(&settler, begun), later).await;
+    let (others, later) = join(OptionFuture::from(waiting), later).await;
     let mut together = Together::default();
-    for (UnderWay { handle, claim, event }, outcome) in under_way.into_iter().zip(one_for_each(answers)) {
+    let outcomes = one_for_each(others.unwrap_or_default());
+    for (UnderWay { handle, claim, event }, outcome) in under_way.into_iter().zip(outcomes) {
         together.count(handle.message(), handle.conclude(claim, event, outcome));
     }
     later.into_iter().for_each(|(message, settled)| together.count(message, settled));
     together
 }
 
-/// Marks the claims as being settled; those that something stands before come back as they were.
-fn begin(settler: &Settler, endings: Vec<Ending>) -> (Vec<Begun>, Vec<UnderWay>, Vec<Ending>) {
+/// Begins the settlements of the claims; those that something stands before come back as they were.
+fn begin(settler: &Settler, endings: Vec<Ending>) -> (Option<Waiting>, Vec<UnderWay>, Vec<Ending>) {
     let turns = settler.open_claims.begin_settling_all(endings.iter().map(|ending| ending.handle.ticket()));
-    let (mut begun, mut under_way) = (Vec::with_capacity(turns.len()), Vec::with_capacity(turns.len()));
-    let mut others = Vec::new();
+    let outcomes = Outcomes::of(turns.iter().filter(|turn| matches!(turn, Turn::Settle(..))).count());
+    let (mut pending, mut under_way) = (Vec::with_capacity(turns.len()), Vec::with_capacity(turns.len()));
+    let mut left = Vec::new();
     for (ending, turn) in endings.into_iter().zip(turns) {
         let Turn::Settle(receipt, deadline) = turn else {
-            others.push(ending);
+            left.push(ending);
             continue;
         };
         let Ending { handle, disposition, class } = ending;
         let (claim, event) = (receipt.claim, disposition.event());
-        begun.push(handle.begin(receipt, deadline, disposition, class));
+        let reply = outcomes.reply(under_way.len());
+        pending.push(handle.pending(receipt, deadline, disposition, class, reply));
         under_way.push(UnderWay { handle, claim, event });
     }
-    (begun, under_way, others)
-}
-
-async fn settle(settler: &Settler, begun: Vec<Begun>) -> Others {
-    if begun.is_empty() { Others::new() } else { settler.settle_all(begun.into_iter()).await }
+    let waiting = (!pending.is_empty()).then(|| settler.settle_all(pending.into_iter(), outcomes));
+    (waiting, under_way, left)
 }
 
 /// The outcomes in the order of the settlements; those that are not named were accepted.

@@ -8,8 +8,9 @@ use futures::{
 };
 
 use super::{
-    settled_counts::SettledCounts, settlement_batch::SettlementBatch, settlement_health::SettlementHealth,
-    write_group::WriteGroup,
+    settled_counts::SettledCounts,
+    settlement_batch::{SettlementBatch, WriteGroup},
+    settlement_health::SettlementHealth,
 };
 use crate::{
     enqueue::{awaited, wake_all},
@@ -59,7 +60,7 @@ impl SettlementWriter {
     pub(crate) async fn write(self, batch: Arc<SettlementBatch>) {
         batch.ripe(&*self.setup.timer, self.setup.config.settle_age).await;
         let group = batch.take();
-        tracing::Span::current().record("count", group.settlements.len());
+        tracing::Span::current().record("count", group.len());
         self.write_all(group, RetryBudget::default()).await;
     }
 
@@ -71,7 +72,7 @@ impl SettlementWriter {
                     let (some, others) = group.halves();
                     join(self.write_all(some, budget), self.write_all(others, budget)).await;
                 }
-                Some(Unwritten::Refused(group, _)) if group.settlements.len() > 1 => {
+                Some(Unwritten::Refused(group, _)) if group.len() > 1 => {
                     join_all(group.apart().map(|one| self.write_all(one, RetryBudget::default()))).await;
                 }
                 Some(Unwritten::Refused(group, error)) => self.refused(group, error).await,
@@ -97,7 +98,7 @@ impl SettlementWriter {
                         self.health.answered();
                     }
                     self.settled(known, &answers).await;
-                    if unknown.settlements.is_empty() {
+                    if unknown.is_empty() {
                         return None;
                     }
                     group = unknown;
@@ -118,12 +119,12 @@ impl SettlementWriter {
             self.failed(late, &error);
             group = in_time;
             let left = group.earliest_deadline()?.saturating_sub(timer.now());
-            self.health.tried_again(group.settlements.len(), &error);
+            self.health.tried_again(group.len(), &error);
             let wait;
             (budget.pace, wait) = self.setup.wait_after_failure(budget.pace);
             timer.sleep(wait.min(left)).await;
             budget.failures += 1;
-            if budget.failures >= RetryBudget::TOGETHER && group.settlements.len() > 1 {
+            if budget.failures >= RetryBudget::TOGETHER && group.len() > 1 {
                 return Some(Unwritten::Failing(group, budget));
             }
         }
@@ -152,7 +153,7 @@ impl SettlementWriter {
     /// The one settlement of a group without the messages that the store refuses; its message is to be buried for them. `None`
     /// if there are none, after every caller has its answer.
     fn buried(&self, mut group: WriteGroup, error: &Arc<StoreError>) -> Option<WriteGroup> {
-        let ([settlement], [waiter]) = (&mut group.settlements[..], &mut group.waiters[..]) else {
+        let ([settlement], [pending]) = (&mut group.settlements[..], &mut group.pending[..]) else {
             self.failed(group, error);
             return None;
         };
@@ -160,10 +161,10 @@ impl SettlementWriter {
         match &mut settlement.disposition {
             Disposition::Done { emit } if !emit.is_empty() => {
                 tracing::error!(%message_id, %error, "message was buried, because the store refused its children");
-                waiter.attempted.class = DeadLetterClass::ChildrenRefused;
-                waiter.refused = Some(Arc::clone(error));
+                pending.attempted.class = DeadLetterClass::ChildrenRefused;
+                pending.refused = Some(Arc::clone(error));
                 settlement.disposition = Disposition::dead(Reason::new(error));
-                *settlement = self.setup.recorded(settlement.clone(), waiter.attempted);
+                *settlement = self.setup.recorded(settlement.clone(), pending.attempted);
             }
             Disposition::Dead { emit, .. } if !emit.is_empty() => {
                 tracing::error!(%message_id, %error, "message was buried without its event, because the store refused the event");
@@ -179,33 +180,35 @@ impl SettlementWriter {
 
     async fn settled(&self, group: WriteGroup, settled: &[Settled]) {
         let settled = settled.iter().copied();
-        self.open_claims.conclude(group.pairs().zip(settled.clone()).map(
-            |((settlement, waiter), settled)| (waiter.ticket, settlement.disposition.event(), Some(settled)),
+        self.open_claims.conclude(group.iter().zip(settled.clone()).map(
+            |((settlement, pending), settled)| {
+                (pending.ticket, settlement.disposition.event(), Some(settled))
+            },
         ));
         if self.setup.telemetry.is_some() {
             SettledCounts::of(&group.settlements, settled.clone())
                 .each(|measured| self.setup.measure(measured));
         }
-        for ((settlement, waiter), settled) in group.pairs().zip(settled.clone()) {
-            let event = DeadLetterEvent::of(settlement, waiter.attempted);
+        for ((settlement, pending), settled) in group.iter().zip(settled.clone()) {
+            let event = DeadLetterEvent::of(settlement, pending.attempted);
             event.filter(|_| settled == Settled::Accepted).iter().for_each(|event| self.setup.report(event));
         }
         self.wake_for_children(&group.settlements, settled.clone()).await;
-        for (waiter, settled) in group.waiters.into_iter().zip(settled) {
-            waiter.reply(Ok(settled));
+        for (pending, settled) in group.pending.into_iter().zip(settled) {
+            pending.answer(Ok(settled));
         }
     }
 
     fn failed(&self, group: WriteGroup, error: &Arc<StoreError>) {
-        if group.settlements.is_empty() {
+        if group.is_empty() {
             return;
         }
         let message_id = group.only().map(|only| tracing::field::display(only.receipt.message));
-        tracing::error!(count = group.settlements.len(), message_id, %error, "messages were not settled; they are delivered again");
+        tracing::error!(count = group.len(), message_id, %error, "messages were not settled; they are delivered again");
         self.open_claims.conclude(
-            group.pairs().map(|(settlement, waiter)| (waiter.ticket, settlement.disposition.event(), None)),
+            group.iter().map(|(settlement, pending)| (pending.ticket, settlement.disposition.event(), None)),
         );
-        group.waiters.into_iter().for_each(|waiter| waiter.reply(Err(Arc::clone(error))));
+        group.pending.into_iter().for_each(|pending| pending.answer(Err(Arc::clone(error))));
     }
 
     /// Says that there may be work wherever children were enqueued; no outcome waits for it longer than a batch

@@ -2,7 +2,6 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
-    time::Duration,
 };
 
 use claimstream_domain::{Disposition, MessageId, QueueName, Receipt, Settled, Settlement};
@@ -10,13 +9,12 @@ use futures::FutureExt;
 use tracing::Instrument;
 
 use super::{
-    answers::{Answers, Outcome},
-    settlement_batch::SettlementBatch,
+    pending::{Outcome, Outcomes, Pending},
+    settlement_batch::{OpenBatch, SettlementBatch, Writing},
     settlement_health::SettlementHealth,
     settlement_writer::SettlementWriter,
-    settling::{Joined, OpenBatch, Settling, Writing},
     uncounted::UncountedExpiries,
-    write_group::{PendingSettlement, Waiter},
+    waiting::Waiting,
 };
 use crate::{
     in_flight::{ClaimStatus, OpenClaims, Ticket},
@@ -38,16 +36,6 @@ pub(crate) struct Settler {
     open: Mutex<Option<OpenBatch>>,
     uncounted: UncountedExpiries,
     health: Arc<SettlementHealth>,
-}
-
-/// A claim that nothing but its settlement stands before.
-pub(crate) struct Begun {
-    pub(crate) ticket: Ticket,
-    pub(crate) settlement: Settlement,
-    /// The attempt that it ends, as far as it is known.
-    pub(crate) attempted: Attempted,
-    /// When the claim must no longer be relied on.
-    pub(crate) deadline: Duration,
 }
 
 impl Settler {
@@ -72,44 +60,44 @@ impl Settler {
     }
 
     /// Joins the open batch with one settlement, or opens one.
-    pub(crate) fn settle(&self, begun: Begun) -> impl Future<Output = Outcome> + Send + use<> {
-        let settling = self.settle_all([begun].into_iter());
-        settling.map(|mut others| others.pop().map_or(Ok(Settled::Accepted), |(_, outcome)| outcome))
+    pub(crate) fn settle(
+        &self,
+        one: (Settlement, Pending),
+        outcomes: Arc<Outcomes>,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        let waiting = self.settle_all([one].into_iter(), outcomes);
+        waiting.map(|mut others| others.pop().map_or(Ok(Settled::Accepted), |(_, outcome)| outcome))
     }
 
     /// Joins the open batch with settlements that are waited for together; those that do not fit open others.
-    pub(crate) fn settle_all(&self, settlements: impl ExactSizeIterator<Item = Begun>) -> Settling {
-        let most = self.setup.config.settle_batch as usize;
-        let answers = Answers::to(settlements.len());
-        let mut left = settlements.len();
+    pub(crate) fn settle_all(
+        &self,
+        all: impl ExactSizeIterator<Item = (Settlement, Pending)>,
+        outcomes: Arc<Outcomes>,
+    ) -> Waiting {
+        let (most, mut left) = (self.setup.config.settle_batch as usize, all.len());
         let (has_groups, mut ends) = (!self.key_groups.is_empty(), Vec::new());
-        let mut entries = settlements.enumerate().map(|(number, begun)| {
-            let Begun { ticket, settlement, attempted, deadline } = begun;
-            let answer = answers.slot(number);
+        let mut all = all.inspect(|(settlement, pending)| {
             if has_groups {
-                ends.push((ticket, settlement.disposition.is_final()));
-            }
-            PendingSettlement {
-                settlement,
-                waiter: Waiter { ticket, attempted, deadline, answer, refused: None },
+                ends.push((pending.ticket, settlement.disposition.is_final()));
             }
         });
-        let mut joined = Joined::default();
+        let (mut full, mut before) = (Vec::new(), None);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut before = None;
-        while left > 0 {
+        let newest = loop {
             let current = open.get_or_insert_with(|| self.open(before.take()));
-            match current.batch.take_in(&mut entries, most) {
-                0 => before = open.take().filter(|_| has_groups).map(|full| full.writing),
-                taken => {
-                    left -= taken;
-                    joined.push(current.clone());
-                }
+            let taken = current.batch.take_in(&mut all, most);
+            left -= taken;
+            if left == 0 {
+                break current.clone();
             }
-        }
-        drop((open, entries));
+            let closed = open.take();
+            full.extend(closed.clone().filter(|_| taken > 0));
+            before = closed.filter(|_| has_groups).map(|closed| closed.writing);
+        };
+        drop((open, all));
         ends.into_iter().for_each(|(ticket, is_final)| self.key_groups.joined(ticket, is_final));
-        Settling::new(Arc::clone(&self.open_claims), joined, answers)
+        Waiting::new(Arc::clone(&self.open_claims), outcomes, newest, full)
     }
 
     /// Takes back the attempt that was, or will be, counted for a claim that was lost.
@@ -119,7 +107,9 @@ impl Settler {
         // The claim is not open any more; what went wrong is in the trace.
         let settlement = Settlement { receipt, disposition: Disposition::Returned };
         let attempted = Attempted { attempt: 0, class: DeadLetterClass::Failed, is_event: false };
-        let _ = self.settle(Begun { ticket, settlement, attempted, deadline }).await;
+        let outcomes = Outcomes::of(1);
+        let pending = Pending::new(ticket, attempted, deadline, outcomes.reply(0));
+        let _ = self.settle((settlement, pending), outcomes).await;
     }
 
     /// The receipt of a claim that was lost because the store did not answer a renewal in time, unless that has happened

@@ -248,6 +248,11 @@ impl Claims {
         may_have_company && self.isolation.is_suspect(ticket)
     }
 
+    /// The next message, or an error.
+    pub(crate) fn poll_claim(&mut self, cx: &mut Context<'_>) -> Poll<Result<Claim, RelayError>> {
+        self.poll_item(cx, |claims, _| claims.next_live())
+    }
+
     /// The next batch, as soon as `linger` says that one is due, cut to `most` messages; or an error.
     pub(crate) fn poll_batch(
         &mut self,
@@ -304,7 +309,7 @@ impl Stream for Claims {
     type Item = Result<Claim, RelayError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll_item(cx, |claims, _| claims.next_live()).map(Some)
+        self.poll_claim(cx).map(Some)
     }
 }
 

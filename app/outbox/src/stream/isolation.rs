@@ -7,7 +7,7 @@ use claimstream_domain::Claimed;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::returns::{Ended, Returns};
-use crate::{in_flight::Ticket, settle::Settler};
+use crate::{in_flight::Ticket, settle::Settler, setup::sleep};
 
 /// Keeps apart the messages that may be what ends their processes: of those that were cut off again and again only one is at
 /// hand, and nothing else with it, or others would be buried with it.
@@ -39,9 +39,9 @@ impl Isolation {
             self.leaving.keep_apart(ticket, claimed);
             return None;
         }
-        let timer = Arc::clone(&self.settler.setup.timer);
+        let timer = &self.settler.setup.timer;
         let left = self.settler.open_claims.deadline(ticket).saturating_sub(timer.now());
-        self.suspect = Some(Suspect { ticket, deadline: async move { timer.sleep(left).await }.boxed() });
+        self.suspect = Some(Suspect { ticket, deadline: sleep(timer, left) });
         Some(claimed)
     }
 

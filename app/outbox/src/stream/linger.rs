@@ -4,7 +4,7 @@ use claimstream_domain::Invalid;
 use claimstream_ports::Timer;
 use futures::{FutureExt, future::BoxFuture};
 
-use crate::config::RelayConfig;
+use crate::{config::RelayConfig, setup::sleep};
 
 /// Says when messages that wait are handed out as a batch: when there are enough of them, or when they have lingered
 /// for long enough.
@@ -54,8 +54,7 @@ impl Linger {
             return true;
         }
         if let Wait::Unbegun = self.wait {
-            let (timer, age) = (Arc::clone(timer), self.age);
-            self.wait = Wait::Until(async move { timer.sleep(age).await }.boxed());
+            self.wait = Wait::Until(sleep(timer, self.age));
         }
         if let Wait::Until(wait) = &mut self.wait
             && wait.poll_unpin(cx).is_ready()

@@ -43,7 +43,7 @@ fn the_verdicts_of_a_batch_are_one_settlement() {
     assert_eq!(play.batches(), [70]);
 }
 
-/// Guard: a message without a verdict is handed out alone | src/pipelines/batch_attempts.rs `call_ended`: every call
+/// Guard: a message without a verdict is handed out alone | src/pipelines/engine/end.rs `call_ended`: every call
 /// counts as alone
 #[test]
 fn a_message_that_panics_in_a_batch_costs_the_others_no_attempt() {
@@ -82,7 +82,7 @@ fn a_verdict_is_settled_when_it_is_given_and_not_when_the_handler_ends() {
     assert_eq!(play.stage().leased.keys().copied().collect::<Vec<_>>(), [id(3)]);
 }
 
-/// Guard: batches have a time limit | src/pipelines/batch_attempts.rs `poll_over_time`: does nothing
+/// Guard: batches have a time limit | src/pipelines/engine/end.rs `poll_timeouts`: does nothing
 #[test]
 fn a_batch_that_takes_too_long_is_dropped_and_what_has_no_verdict_comes_alone() {
     let play = Play::new([Answer::Messages(vec![1; 4])]);
@@ -133,8 +133,8 @@ fn verdicts_on_nothing_of_a_message_that_is_alone_change_no_other() {
     assert_eq!(calls(&seen), [vec![1, 2, 3], vec![1], vec![2], vec![3]]);
 }
 
-/// Guard: a batch handler is dropped when all its messages are lost | src/pipelines/batch_attempts.rs `stop`: no
-/// `running.stop()`
+/// Guard: a batch handler is dropped when all its messages are lost | src/pipelines/call.rs `lose`: no
+/// `stop`
 #[test]
 fn a_handler_is_dropped_when_all_that_it_is_at_is_lost() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1; 3])]), Bench::default());
@@ -200,7 +200,7 @@ fn at_shutdown_a_batch_has_its_drain_time_and_then_its_attempts_have_failed() {
     assert_eq!(reasons(&play), BTreeMap::from([(id(3), "stopped at shutdown".to_owned())]));
 }
 
-/// Guard: a verdict that a handler returns while it is dropped counts | src/pipelines/batch_attempts.rs `stop_all`:
+/// Guard: a verdict that a handler returns while it is dropped counts | src/pipelines/engine.rs `stop_all`:
 /// takes no verdicts
 #[test]
 fn a_verdict_that_a_handler_gives_as_it_is_dropped_counts() {

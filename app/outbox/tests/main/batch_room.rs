@@ -20,8 +20,8 @@ fn messages_that_hang_take_a_place_each_and_the_others_go_on() {
     assert_eq!(seen.lock().unwrap().most_at, 8);
 }
 
-/// Guard: a time limit stops only calls whose time is up | src/pipelines/batch_attempts.rs `poll_over_time`: stops all
-/// that run
+/// Guard: a time limit stops only calls whose time is up | src/pipelines/engine/end.rs `poll_timeouts`: stops
+/// all that run
 #[test]
 fn the_time_limit_cuts_off_the_message_that_hangs_and_no_other() {
     let play = Play::new([Answer::Messages(vec![1; 30])]);

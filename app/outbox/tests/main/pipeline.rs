@@ -156,7 +156,8 @@ fn a_handler_that_waits_to_be_settled_takes_no_slot() {
     assert_eq!(play.batches(), [3], "the last one hurries them");
 }
 
-/// Guard: no error of the store ends a pipeline | src/pipelines/attempts.rs `poll_start`: an error drains
+/// Guard: no error of the store ends a pipeline | src/pipelines/engine/start.rs `poll_next`: nothing begins
+/// after an error
 #[test]
 fn no_error_of_the_store_ends_it_and_the_waits_between_claims_grow() {
     use StoreErrorKind::*;

@@ -30,8 +30,8 @@ fn a_relay_that_says_why_an_attempt_failed_keeps_who_may_have_accepted_the_messa
     assert_eq!(play.settled().iter().map(is_kept).collect::<Vec<_>>(), [true, false]);
 }
 
-/// Guard: handlers have a time limit | src/pipelines/attempts.rs `poll_over_time`: does nothing
-/// Guard: a handler whose time is up is dropped | src/pipelines/attempts.rs `poll_over_time`: no `abort`
+/// Guard: handlers have a time limit | src/pipelines/engine/end.rs `poll_timeouts`: does nothing
+/// Guard: a handler whose time is up is dropped | src/pipelines/call.rs `stop`: no `abort`
 #[test]
 fn a_handler_that_hangs_is_dropped_after_its_time_and_its_attempt_has_failed() {
     let (play, mut bench) = (Play::new([Answer::Messages(vec![1, 20, 1])]), Bench::default());
@@ -106,6 +106,28 @@ fn each_handler_has_the_whole_time_and_hands_its_slot_on() {
     let expected =
         PipelineReport { claimed: 4, acked: 2, nacked: 2, timed_out: 2, ..PipelineReport::default() };
     assert_eq!(report, expected);
+}
+
+#[test]
+fn a_message_of_a_key_that_begins_late_keeps_no_other_from_its_time_limit() {
+    let (play, mut bench) = (Play::new([Answer::Run(2), Answer::Messages(vec![1])]), Bench::default());
+    let config = RelayConfig { handle_timeout: Duration::from_secs(5), ..RelayConfig::default() };
+    let timer = play.timer.clone();
+    let handler = handler_fn(move |claimed| {
+        let (timer, first) = (timer.clone(), claimed.message.id == id(1));
+        async move {
+            timer.sleep(Duration::from_secs(if first { 3 } else { 60 })).await;
+            Verdict::ack()
+        }
+    });
+    let (stop, task) = start(&play, &bench, config, handler);
+    bench.pass(&play.timer, Duration::from_millis(5_500));
+    let ended: Vec<_> = play.settled().iter().map(|settlement| settlement.receipt.message).collect();
+    assert_eq!(ended, [id(1), id(3)], "the second of the key has begun at 3 s");
+    bench.pass(&play.timer, Duration::from_secs(3));
+    stop.send(()).unwrap();
+    let report = bench.finish(&play.timer, task).unwrap();
+    assert_eq!((report.acked, report.nacked, report.timed_out), (1, 2, 2));
 }
 
 #[test]

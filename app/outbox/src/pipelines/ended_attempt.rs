@@ -1,37 +1,10 @@
-use std::{sync::Arc, task::Context, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use claimstream_domain::{Claimed, Payload, Verdict};
 use claimstream_ports::Handled;
 
-use crate::{in_flight::Ticket, report::DeadLetterClass, settle::ClaimHandle, stream::Claims};
-
-/// What a run does with the messages of its stream: it lets handlers begin with them, one by one or in batches, and says which
-/// attempts have ended.
-pub(crate) trait Work: Send {
-    /// Takes messages from the stream as long as there is room, and says whether anything was done.
-    fn poll_start(&mut self, cx: &mut Context<'_>, claims: &mut Claims) -> bool;
-
-    /// Drives the handlers and adds the attempts that have ended; says whether anything was done.
-    fn poll_ended(&mut self, cx: &mut Context<'_>, ended: &mut Vec<EndedAttempt>) -> bool;
-
-    /// Takes no more messages from the stream.
-    fn start_no_more(&mut self);
-
-    /// Takes the claim of a message that is no longer ours from the attempt at it; `None` if there is none.
-    fn stop(&mut self, ticket: Ticket) -> Option<ClaimHandle>;
-
-    /// Drops all handlers and adds the attempts that have ended with that; the claims are those of attempts that have not ended.
-    fn stop_all(&mut self, ended: &mut Vec<EndedAttempt>) -> Vec<ClaimHandle>;
-
-    /// Whether no handler runs.
-    fn is_empty(&self) -> bool;
-
-    /// How many attempts have begun and not ended.
-    fn running(&self) -> usize;
-
-    /// How many handlers were stopped or have panicked.
-    fn cut_short(&self) -> CutShort;
-}
+use super::handler_call::CallEnd;
+use crate::{report::DeadLetterClass, settle::ClaimHandle};
 
 /// An attempt at one message that has ended.
 pub(crate) struct EndedAttempt {
@@ -52,14 +25,39 @@ pub(crate) enum ReasonSource {
     OneOf(Arc<Vec<Claimed>>, usize),
 }
 
-/// Handlers that came to no end of their own.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct CutShort {
-    pub(crate) panicked: u64,
-    pub(crate) timed_out: u64,
-}
-
 impl EndedAttempt {
+    /// An attempt whose handler began at `began`, ended so, or was stopped because it had taken as long as `timed_out`.
+    pub(crate) fn new(
+        (handle, source): (ClaimHandle, ReasonSource),
+        end: CallEnd,
+        timed_out: Option<Duration>,
+        began: Duration,
+    ) -> Self {
+        let (verdict, class, reason_source) = match (end, timed_out) {
+            (CallEnd::Returned(Some(verdict)), _) => {
+                let class = DeadLetterClass::of(&verdict);
+                (verdict, class, source)
+            }
+            (CallEnd::Panicked(verdict), _) => (verdict, DeadLetterClass::Panicked, source),
+            (CallEnd::Returned(None) | CallEnd::Stopped, Some(limit)) => {
+                let verdict = Verdict::nack(format_args!("no verdict within {limit:?}"));
+                (verdict, DeadLetterClass::TimedOut, ReasonSource::Nothing)
+            }
+            (CallEnd::Returned(None) | CallEnd::Stopped, None) => {
+                let verdict = Verdict::nack("the handler gave no verdict");
+                (verdict, DeadLetterClass::Failed, ReasonSource::Nothing)
+            }
+        };
+        Self { handle, verdict, class, reason_source, began: Some(began) }
+    }
+
+    /// An attempt whose handler was dropped at shutdown.
+    pub(crate) fn at_shutdown(handle: ClaimHandle) -> Self {
+        let verdict = Verdict::nack("stopped at shutdown");
+        let (class, reason_source) = (DeadLetterClass::Failed, ReasonSource::Nothing);
+        Self { handle, verdict, class, reason_source, began: None }
+    }
+
     /// How the handler came to an end, for metrics.
     pub(crate) fn outcome(&self) -> Handled {
         match (self.class, &self.verdict) {
