@@ -31,6 +31,7 @@ mod claim;
 mod claim_end;
 mod dead_letter;
 mod dead_letter_list;
+mod doubt;
 mod error_class;
 mod fair_shares;
 mod finding;
@@ -83,6 +84,7 @@ pub use dead_letter::{DeadLetter, DeadLetterFilter};
 pub use dead_letter_list::{
     DeadLetterGroup, DeadLetterGroups, DeadLetterListed, DeadLetterPage, DeadLetterPlace,
 };
+pub use doubt::Doubt;
 pub use error_class::ErrorClass;
 pub use fair_shares::{FairShares, GrantedPlace};
 pub use finding::{Finding, FindingGroup, Severity};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Disposition, Due, NewMessage, Reason, RetryPolicy, notification::provider::Doubt};
+use crate::{Disposition, Doubt, Due, NewMessage, Reason, RetryPolicy};
 
 /// What a handler says about the message it was given.
 ///
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_reason_keeps_a_doubt_and_what_has_none_stays_as_it_is() {
-        let doubt = Doubt::of(["one".parse().expect("a name")]);
+        let doubt = Doubt::of(["one"]);
         let (after, kept) = (Duration::ZERO, doubt.mark(Reason::new("x")));
         assert_eq!(Verdict::nack("x").keeping(&doubt), Verdict::Nack { after: None, reason: kept.clone() });
         assert_eq!(Verdict::bury("x").keeping(&doubt), Verdict::Bury { reason: kept.clone() });

@@ -29,7 +29,7 @@ pub trait DeadLetters: Send + Sync {
     async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError>;
 
     /// Puts the dead letters that match back into their queues and answers how many there were. A reason that
-    /// [is kept](claimstream_domain::notification::provider::Doubt::kept) is that of the attempt before the next one.
+    /// [is kept](claimstream_domain::Doubt::kept) is that of the attempt before the next one.
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError>;
 
     /// Deletes the dead letters that match, for good, and answers how many there were.

@@ -3,10 +3,11 @@
 //!
 //! ```no_run
 //! use claimstream_cli::{NotificationRelay, config::{Config, Sources}};
+//! use claimstream_sea_orm::Capability;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let loaded = Config::load(&Sources::of_process())?;
-//! let outbox = loaded.config.database.open().await?;
+//! let outbox = loaded.config.database.used_for(Capability::Notifications).open().await?;
 //! let relay = NotificationRelay::new(outbox, &loaded.config)?;
 //! relay.run_until(claimstream_tokio::shutdown_signal()?).await?;
 //! # Ok(())

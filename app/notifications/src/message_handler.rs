@@ -8,9 +8,10 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use claimstream_domain::{
-    Claimed, Invalid, Reason, Verdict,
+    Claimed, Doubt, Invalid, Reason, Verdict,
     notification::{
-        AnswerClass, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::Doubt,
+        AnswerClass, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent,
+        provider::ProviderName,
     },
 };
 use claimstream_ports::{
@@ -196,8 +197,9 @@ impl MessageHandler {
             attempt = attempt.claimed.attempt,
             traceparent = attempt.claimed.message.headers.get("traceparent"),
         );
-        let delivery =
-            self.providers.deliver(&attempt.message, attempt.doubt.providers()).instrument(span).await;
+        let in_doubt: Vec<ProviderName> =
+            attempt.doubt.names().filter_map(|name| name.parse().ok()).collect();
+        let delivery = self.providers.deliver(&attempt.message, &in_doubt).instrument(span).await;
         let calls = delivery.calls;
         let ending = match delivery.end {
             DeliveryEnd::Delivered(delivered) => Ending::Delivered(delivered),

@@ -1,10 +1,8 @@
 use std::time::Duration;
 
 use claimstream_domain::{
-    Claimed, Reason, Verdict,
-    notification::{
-        Acceptance, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent, provider::Doubt,
-    },
+    Claimed, Doubt, Reason, Verdict,
+    notification::{Acceptance, DeliveryReceipt, DeliveryStatus, NotificationMessage, consent::Consent},
 };
 use claimstream_ports::{
     StoreError,
@@ -74,7 +72,7 @@ impl Outcome<'_> {
     fn doubt(&self, logged: bool) -> Doubt {
         let open =
             self.calls.iter().filter(|call| !logged && call.answer.acceptance != Acceptance::NotAccepted);
-        Doubt::of(open.map(|call| call.provider.clone()))
+        Doubt::of(open.map(|call| call.provider.as_str()))
     }
 
     /// What is noted of the message, or of each one of a digest; nothing if it is tried again.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod book;
+mod capabilities;
 mod circles;
 mod comparison;
 mod decisions;
@@ -43,6 +44,7 @@ macro_rules! rules {
 rules! {
     fn dependencies_point_inwards() = edges::dependencies_point_inwards;
     fn the_rooms_of_the_outbox_and_of_the_adapter_stand_as_drawn() = rooms::stand_as_drawn;
+    fn nothing_of_the_outbox_names_notifications() = capabilities::are_apart;
     fn no_files_import_each_other() = circles::there_are_none;
     fn every_file_is_a_module() = circles::every_file_is_read;
     fn the_domain_has_no_async_clock_or_randomness() = words::domain_is_pure;

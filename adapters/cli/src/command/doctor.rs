@@ -1,4 +1,4 @@
-use std::{io::Write, process::ExitCode, time::SystemTime};
+use std::{collections::BTreeSet, io::Write, process::ExitCode, time::SystemTime};
 
 use claimstream_domain::{
     Finding, FindingGroup, Severity,
@@ -7,7 +7,7 @@ use claimstream_domain::{
         provider::{ProviderName, Selection},
     },
 };
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -115,10 +115,12 @@ async fn sections(config: &Config, timer: TokioTimer) -> Vec<Section> {
 const OUTBOX: &str = "outbox";
 
 async fn examine(database: &OneDatabase) -> Examined {
-    let opened = database.config.database.open_existing().await;
+    let used = used_capabilities(&database.config);
+    let opened = open_for(&database.config.database, &used).await;
     let (has_requests, mut findings) = examine_database(opened.as_ref().map_err(ToString::to_string)).await;
     match &opened {
         Ok(outbox) => {
+            findings.extend(examine_capabilities(outbox, &used).await);
             findings.extend(examine_binlog(&database.config).await);
             findings.extend(examine_copies(&database.config, outbox).await);
         }
@@ -132,6 +134,33 @@ async fn examine(database: &OneDatabase) -> Examined {
         findings.push(found(Severity::Good, "drain", what.into()));
     }
     (has_requests, findings)
+}
+
+/// What the configuration uses a database for.
+pub(super) fn used_capabilities(config: &Config) -> BTreeSet<Capability> {
+    let mut used = config.database.all_capabilities();
+    used.extend(sets_notifications(config).then_some(Capability::Notifications));
+    used
+}
+
+/// Opens the outbox for what is used and there.
+async fn open_for(database: &Database, used: &BTreeSet<Capability>) -> Result<SeaOrmOutbox, OpenError> {
+    let outbox = database.open_existing().await?;
+    let there = outbox.capabilities().await.unwrap_or_default();
+    let used: Vec<_> = used.intersection(&there).copied().collect();
+    if used.is_empty() { Ok(outbox) } else { database.open_existing_for(&used).await }
+}
+
+/// What the configuration uses and has no tables.
+async fn examine_capabilities(outbox: &SeaOrmOutbox, used: &BTreeSet<Capability>) -> Option<Finding> {
+    let there = outbox.capabilities().await.ok()?;
+    let missing: Vec<_> = used.difference(&there).map(|capability| capability.name()).collect();
+    (!missing.is_empty()).then(|| {
+        let missing = missing.join(",");
+        let why =
+            format!("used and without tables: {missing}; run `claimstream schema apply --for {missing}`");
+        found(Severity::Failure, "capabilities", why)
+    })
 }
 
 /// The tables that are gone, as far as they can be why the database cannot be opened.

@@ -15,17 +15,17 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ReshardArguments { shards, end, yes, operator, json: as_json } = asked;
-    let mut outbox = database.open_existing().await?;
-    if shards.is_some() && yes {
-        // A resharding takes the leases of shards, also where no relay does.
-        outbox = database.used_for(Capability::ShardLease).create().await?;
-    }
+    let outbox = database.open_existing().await?;
     let before = outbox.shard_status().await?;
     let plan = match (shards, end) {
         (Some(to), _) => Some(outbox.plan_resharding(to).await?),
         (None, true) => outbox.plan_end_of_resharding().await?,
         (None, false) => None,
     };
+    if shards.is_some() && yes {
+        // A resharding takes the leases of shards, also where no relay does.
+        outbox.add_capability(Capability::ShardLease).await?;
+    }
     let by = operator.find_or_unnamed();
     let audited = Audited { outbox: &outbox, by: &by };
     let said = match (&plan, shards) {

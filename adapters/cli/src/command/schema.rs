@@ -1,9 +1,9 @@
 use std::{io::Write, process::ExitCode};
 
 use claimstream_domain::ShardCount;
-use claimstream_sea_orm::{Capability, Dialect, SchemaExtra, SeaOrmOutbox};
+use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
 
-use super::{doctor::sets_notifications, reshard, schema_extra, schema_plan};
+use super::{doctor::used_capabilities, reshard, schema_extra, schema_plan};
 use crate::{
     config::{Config, Database},
     failure::Failure,
@@ -37,8 +37,7 @@ pub(super) async fn run(
 fn wanted(config: &Config, uses: Uses, shards: Option<ShardCount>) -> Database {
     let mut database = config.database.clone();
     database.shards = shards.unwrap_or(database.shards);
-    let added = uses.list.into_iter().flat_map(|list| list.0);
-    let added = added.chain(sets_notifications(config).then_some(Capability::Notifications));
+    let added = uses.list.into_iter().flat_map(|list| list.0).chain(used_capabilities(config));
     added.fold(database, |database, capability| database.used_for(capability))
 }
 

@@ -12,7 +12,7 @@ use claimstream_ports::{
     FindMessages,
     step::{ListRuns, ListTimers},
 };
-use claimstream_sea_orm::SeaOrmOutbox;
+use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 
 use super::{
@@ -125,7 +125,7 @@ async fn show(
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let outbox = config.database.open_existing().await?;
+    let outbox = config.database.open_existing_for(&[Capability::Steps]).await?;
     let scope = RunKind::TimerEvent.scope(tick.scheme.as_str());
     let rows = outbox.steps(&scope, &tick.unique_code(), MOST).await?;
     let messages = messages(&outbox, tick).await?;

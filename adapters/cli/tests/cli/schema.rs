@@ -41,7 +41,10 @@ fn is_applied_once_however_often_it_is_asked_for() {
     let operator = Operator::new().set("CLAIMSTREAM_DATABASE_URL", "sqlite://claimstream.db");
     let first =
         operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "4"]).succeeded();
-    assert_eq!(first, "the tables are there, for outbox, steps, notifications; queues are cut into 4 shards\n");
+    assert_eq!(
+        first,
+        "the tables are there, for outbox, steps, notifications; queues are cut into 4 shards\n"
+    );
     let second = operator.run(&["schema", "apply", "--for", "notifications,steps", "--shards", "8"]);
     assert!(second.err.contains("warning: 8 shards were asked for"), "{second:?}");
     assert_eq!(second.succeeded(), first);
@@ -77,7 +80,8 @@ fn a_plan_names_what_is_sent_and_changes_nothing() {
     operator.run(&["schema", "apply", "--for", "notifications,steps"]).succeeded();
     let planned = operator.run(&["schema", "plan"]).succeeded();
     assert!(
-        planned.ends_with("nothing is to be done\n") && planned.contains("outbox version 1 of 1, steps version 1 of 1"),
+        planned.ends_with("nothing is to be done\n")
+            && planned.contains("outbox version 1 of 1, steps version 1 of 1"),
         "{planned}"
     );
     let nowhere = Operator::new().set("CLAIMSTREAM_DATABASE__URL", "mysql://me@127.0.0.1:1/shop");
@@ -120,7 +124,10 @@ async fn are_named(operator: &Operator, url: &str) {
     database.execute_unprepared("DROP TABLE claimstream_schema").await.unwrap();
     database.close().await.unwrap();
     let examined = operator.run(&["doctor"]);
-    assert!(examined.out.contains("gone: claimstream_message, claimstream_pause, claimstream_schema; restore"), "{examined:?}");
+    assert!(
+        examined.out.contains("gone: claimstream_message, claimstream_pause, claimstream_schema; restore"),
+        "{examined:?}"
+    );
     operator.run(&["schema", "apply", "--for", "notifications,steps"]).failed(1);
 }
 
@@ -161,4 +168,19 @@ async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew() {
             scratch.run(&format!("DROP DATABASE {0}; CREATE DATABASE {0}", scratch.name())).await;
         }
     }
+}
+
+/// Guard: doctor names what the configuration uses and has no tables | adapters/cli/src/command/doctor.rs `examine`: no
+/// `examine_capabilities`
+#[test]
+fn what_is_configured_and_has_no_tables_is_found() {
+    let operator = Operator::at("sqlite://claimstream.db");
+    operator.run(&["schema", "apply"]).succeeded();
+    operator.run(&["doctor"]).succeeded();
+    let configured = ["--set", "database.capabilities=steps"];
+    let found = operator.run(&[&["doctor"], &configured[..]].concat());
+    assert_eq!(found.code, Some(1), "{found:?}");
+    assert!(found.out.contains("run `claimstream schema apply --for steps`"), "{found:?}");
+    operator.run(&[&["schema", "apply"], &configured[..]].concat()).succeeded();
+    operator.run(&[&["doctor"], &configured[..]].concat()).succeeded();
 }

@@ -1,6 +1,6 @@
 use claimstream_domain::{
-    DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace, Message, MessageStanding, MessageState,
-    Reason, Timestamp, notification::provider::Doubt,
+    DeadLetter, DeadLetterFilter, DeadLetterListed, DeadLetterPlace, Doubt, Message, MessageStanding,
+    MessageState, Reason, Timestamp,
 };
 
 use super::row::Row;

@@ -1,10 +1,14 @@
 use std::{collections::BTreeMap, fmt};
 
-use claimstream_ports::StoreError;
-use sea_orm::ConnectionTrait;
+use claimstream_ports::{StoreError, StoreErrorKind};
+use sea_orm::{ConnectionTrait, Statement};
 
 use crate::database::{
-    args::Args, classify::is_missing_table, statements::Statements, typed_row::row, unit::rows,
+    args::Args,
+    classify::is_missing_table,
+    statements::Statements,
+    typed_row::row,
+    unit::{Row, rows},
 };
 
 /// What a database can be used for, each with tables of its own.
@@ -78,6 +82,27 @@ pub(crate) async fn applied(
         applied.extend(Capability::of_name(&capability).map(|known| (known, version)));
     }
     Ok(applied)
+}
+
+/// The rows that a statement reads from tables of this capability; none where they are not there.
+///
+/// A server refuses a user without rights on a table that is missing as it does on one that is there, so the answer is what has been applied.
+pub(crate) async fn rows_of(
+    on: &impl ConnectionTrait,
+    operation: &'static str,
+    sql: &Statements,
+    capability: Capability,
+    statement: Statement,
+) -> Result<Vec<Row>, StoreError> {
+    match rows(on, operation, statement).await {
+        Err(error) if error.kind() == StoreErrorKind::Misconfigured => {
+            match applied(on, sql).await?.contains_key(&capability) {
+                true => Err(error),
+                false => Ok(Vec::new()),
+            }
+        }
+        read => read,
+    }
 }
 
 row! {

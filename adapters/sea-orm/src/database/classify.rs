@@ -145,8 +145,8 @@ fn advice(operation: &'static str, error: &DbErr) -> Option<&'static str> {
     let is_ours = |text: &str| text.contains("claimstream_") && !text.contains("._claimstream_");
     if missing_table(error).is_some_and(is_ours) {
         return Some(
-            "`claimstream schema plan` says whether `claimstream schema apply` makes it, with --for if it is one of steps or notifications, or a \
-             backup has it",
+            "`claimstream schema plan` says whether `claimstream schema apply` makes it, with --for and the name of its capability, or a backup \
+             has it",
         );
     }
     let number = refusal(error)?;

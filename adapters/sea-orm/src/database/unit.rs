@@ -5,7 +5,7 @@ use sea_orm::{
 };
 
 use super::{
-    classify::{classify, corrupt, is_missing_table},
+    classify::{classify, corrupt},
     deadline::in_time,
 };
 
@@ -25,18 +25,6 @@ pub(crate) async fn rows(
 ) -> Result<Vec<Row>, StoreError> {
     let found = in_time(operation, on.query_all_raw(statement), classify).await?;
     Ok(found.into_iter().map(|row| Row::of(row, operation)).collect())
-}
-
-/// The rows, or none if the table of a capability is not there.
-pub(crate) async fn rows_if_there(
-    on: &impl ConnectionTrait,
-    operation: &'static str,
-    statement: Statement,
-) -> Result<Vec<Row>, StoreError> {
-    match rows(on, operation, statement).await {
-        Err(missing) if is_missing_table(&missing) => Ok(Vec::new()),
-        found => found,
-    }
 }
 
 /// A column as the driver reads it, `None` for NULL. For a NULL sea-orm makes an error with a text first, in each row.

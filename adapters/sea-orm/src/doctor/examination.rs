@@ -17,8 +17,8 @@ pub(crate) struct Examination<'a> {
     /// The statement that finds due messages, by its name.
     pub(crate) claim: (&'static str, &'a Sql),
     pub(crate) schema: SchemaVersions,
-    /// The scripts that show which rights the user has, one for each capability.
-    pub(crate) rights: Vec<&'a Sql>,
+    /// The scripts that show which rights the user has, one for each capability whose tables are there, and whether this process uses it.
+    pub(crate) rights: Vec<(&'a Sql, bool)>,
 }
 
 /// The capabilities whose tables are there, with the newest version of each that has been applied and the newest that this library knows.
@@ -45,6 +45,9 @@ impl fmt::Display for SchemaVersions {
             true => format!(
                 "{capability} version {applied}, made by a newer version of the library than this one, which knows {known}"
             ),
+            false if applied < known => {
+                format!("{capability} version {applied}, older than {known}, which this library knows")
+            }
             false => format!("{capability} version {applied}"),
         };
         f.write_str(&self.0.iter().map(version).collect::<Vec<_>>().join(", "))

@@ -4,7 +4,13 @@ use claimstream_domain::LockListed;
 use claimstream_ports::StoreError;
 
 use crate::{
-    database::{Database, args::bytes, classify::corrupt, typed_row::row, unit::rows_if_there},
+    database::{
+        Database,
+        args::bytes,
+        capability::{Capability, rows_of},
+        classify::corrupt,
+        typed_row::row,
+    },
     locks::rows::FREE,
 };
 
@@ -28,7 +34,9 @@ pub(crate) async fn find_lock(db: &Database, key: &str) -> Result<Option<LockLis
 
 async fn locks_from(db: &Database, first: String, limit: u32) -> Result<Vec<LockListed>, StoreError> {
     let args = db.args().with("first", first).with("limit", i64::from(limit)).with("free", bytes(FREE));
-    let found = db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.locks.list.bind(&args))).await?;
+    let found = db
+        .restarting(|| rows_of(db.relay(), LIST, db.sql, Capability::Steps, db.sql.locks.list.bind(&args)))
+        .await?;
     let listed = found.iter().map(|row| {
         let LockRow { lock_key, fence, ends_in } = LockRow::read(row)?;
         Ok(LockListed {

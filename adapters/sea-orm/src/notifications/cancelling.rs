@@ -12,9 +12,10 @@ use uuid::Uuid;
 use crate::{
     database::{
         args::{Args, bytes},
+        capability::{Capability, rows_of},
         clock::micros,
         typed_row::row,
-        unit::{rows, rows_if_there, run},
+        unit::{rows, run},
     },
     notifications::{requests::Requests, statuses::request_status},
 };
@@ -143,7 +144,7 @@ impl Requests {
         let (sql, on) = (&self.db.sql.observe, self.db.callers());
         let claimed = || rows(on, CANCEL, sql.claimed.bind(&args));
         let claimed = self.db.restarting_beside(CANCEL, claimed).await?;
-        let leased = || rows_if_there(on, CANCEL, sql.leased.bind(&args));
+        let leased = || rows_of(on, CANCEL, self.db.sql, Capability::ShardLease, sql.leased.bind(&args));
         let leased = self.db.restarting_beside(CANCEL, leased).await?;
         let claimed: u64 = claimed.first().map_or(Ok(0), |row| row.number("claimed"))?;
         let leased: u64 = leased.first().map_or(Ok(0), |row| row.number("leased"))?;

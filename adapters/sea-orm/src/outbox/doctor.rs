@@ -94,7 +94,7 @@ async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Ex
         counted,
         strategy: rooms.strategy,
         claim: rooms.claims.statement(),
-        rights: schema.0.keys().map(|one| rights(rooms.db.sql, *one)).collect(),
+        rights: schema.0.keys().map(|one| (rights(rooms.db.sql, *one), rooms.needed.contains(one))).collect(),
         schema,
     })
 }

@@ -123,7 +123,7 @@ impl SeaOrmOutbox {
         };
         let db = Arc::new(db);
         let enqueueing = Arc::new(Enqueueing { db: Arc::clone(&db), shards });
-        let sweeps = sweeps(&options);
+        let (needed, sweeps) = (options.needed(), sweeps(&options));
         #[cfg(feature = "steps")]
         let step_retention = options.step_retention;
         let OpenOptions { retention, strain_limit, lag, order, .. } = options;
@@ -138,6 +138,7 @@ impl SeaOrmOutbox {
             claims: build(strategy, &enqueueing, &failover, order),
             failover,
             sweeper: Arc::new(sweeper),
+            needed,
             sweeps,
             counted: NewestCount::default(),
             enqueueing,

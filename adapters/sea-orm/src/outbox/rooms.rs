@@ -1,12 +1,12 @@
-use std::sync::Arc;
 #[cfg(feature = "steps")]
 use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc};
 
 #[cfg(feature = "notifications")]
 use crate::notifications::repositories::Repositories;
 use crate::{
     caller_transactions::begun::CallerTransactions,
-    database::Database,
+    database::{Database, capability::Capability},
     enqueue::rows::Enqueueing,
     failover::Failover,
     queues::newest_count::NewestCount,
@@ -28,6 +28,8 @@ pub(crate) struct Rooms {
     pub(crate) claims: Arc<dyn ClaimStrategy>,
     pub(crate) failover: Failover,
     pub(crate) sweeper: Arc<Sweeper>,
+    /// What this process uses the database for.
+    pub(crate) needed: BTreeSet<Capability>,
     /// What a sweep takes away besides what messages leave behind.
     pub(crate) sweeps: Vec<Part>,
     /// How the queues stood when they were last counted.

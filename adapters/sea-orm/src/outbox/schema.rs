@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::ShardCount;
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DatabaseConnection};
+use sea_orm::{ConnectionTrait, DatabaseConnection, TransactionTrait};
 
 use crate::{
     database::{
@@ -57,38 +57,60 @@ pub(crate) fn newest(capability: Capability) -> i64 {
 }
 
 impl crate::SeaOrmOutbox {
-    /// The tables of the outbox and of these capabilities as one script, ready to be pasted into another tool; it may run again.
+    /// The tables of the outbox and of these capabilities as one script, ready to be pasted into another tool; it may run again, also on
+    /// a database that is used for more.
     pub fn printable_schema(
         dialect: Dialect,
         capabilities: &BTreeSet<Capability>,
         shards: ShardCount,
     ) -> String {
-        let (now, ignore) = match dialect {
-            Dialect::MySql => (
-                "UTC_TIMESTAMP(6)",
-                ["ON DUPLICATE KEY UPDATE shard = shard", "ON DUPLICATE KEY UPDATE version = version"],
-            ),
+        let (now, insert) = match dialect {
+            Dialect::MySql => ("UTC_TIMESTAMP(6)", "INSERT IGNORE"),
             Dialect::Sqlite => {
-                let now = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)";
-                (now, ["ON CONFLICT DO NOTHING"; 2])
+                ("CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)", "INSERT OR IGNORE")
             }
         };
-        let [shard_known, version_known] = ignore;
         let (mut tables, mut versions) = (String::new(), Vec::new());
         for capability in with_outbox(capabilities) {
             for (version, script) in schema(dialect, capability) {
-                tables += script;
+                tables += &match (dialect, capability) {
+                    (Dialect::MySql, Capability::Outbox) => with_kept_view(script),
+                    _ => (*script).to_owned(),
+                };
                 tables.push('\n');
                 versions.push(format!("('{capability}', {version}, {now})"));
             }
         }
-        let numbers: Vec<String> = shards.shards().map(|shard| format!("({})", shard.number())).collect();
-        let (numbers, versions) = (numbers.join(", "), versions.join(", "));
+        let numbers = shards.shards().map(|shard| format!("SELECT {} AS shard", shard.number()));
+        let (numbers, versions) = (numbers.collect::<Vec<_>>().join(" UNION ALL "), versions.join(", "));
+        // A database keeps the number of shards that it has.
         format!(
-            "{tables}INSERT INTO claimstream_shard (shard) VALUES {numbers}\n{shard_known};\n\
-             INSERT INTO claimstream_schema (capability, version, applied_at) VALUES {versions}\n{version_known};\n"
+            "{tables}INSERT INTO claimstream_shard (shard)\nSELECT shard FROM ({numbers}) AS numbers\n WHERE NOT EXISTS (SELECT 1 FROM \
+             claimstream_shard);\n{insert} INTO claimstream_schema (capability, version, applied_at) VALUES {versions};\n"
         )
     }
+}
+
+/// The script of the outbox whose view is made only where there are no leases of shards: with them it has more columns to read. MySQL has no word
+/// for that, so its own tables are asked.
+fn with_kept_view(script: &str) -> String {
+    let made = text(script);
+    let view = made.split(';').map(str::trim).find(|statement| is_view(statement));
+    let Some(view) = view else { return script.to_owned() };
+    let begin = script.find("CREATE OR REPLACE").unwrap_or_default();
+    let end = script[begin..].find(';').map_or(script.len(), |length| begin + length + 1);
+    let quoted = view.replace('\'', "''");
+    format!(
+        "{}SET @make = IF(EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()\n\
+         \x20\x20   AND table_name = 'claimstream_lease'), 'DO 0',\n  '{quoted}');\n\
+         PREPARE make FROM @make;\nEXECUTE make;\nDEALLOCATE PREPARE make;{}",
+        &script[..begin],
+        &script[end..]
+    )
+}
+
+fn is_view(statement: &str) -> bool {
+    statement.starts_with("CREATE") && statement.contains(" VIEW ")
 }
 
 fn with_outbox(capabilities: &BTreeSet<Capability>) -> BTreeSet<Capability> {
@@ -147,10 +169,7 @@ impl Schema<'_> {
         for capability in missing {
             let known = applied.get(capability).copied().unwrap_or_default();
             for (version, statements) in pending(self.dialect, *capability, known) {
-                for statement in &statements {
-                    let made = self.db.execute_unprepared(statement).await;
-                    made.map_err(|error| classify("schema", error))?;
-                }
+                self.make(*capability, &statements).await?;
                 if *capability == Capability::Outbox {
                     self.insert_shards().await?;
                 }
@@ -161,6 +180,30 @@ impl Schema<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Sends the statements of a version; on SQLite in one transaction, so that no reader finds a view gone that is made again.
+    async fn make(&self, capability: Capability, statements: &[String]) -> Result<(), StoreError> {
+        let failed = |error| classify("schema", error);
+        if self.dialect == Dialect::Sqlite {
+            let on = self.db.begin().await.map_err(failed)?;
+            for statement in statements {
+                on.execute_unprepared(statement).await.map_err(failed)?;
+            }
+            return on.commit().await.map_err(failed);
+        }
+        for statement in statements {
+            // Another process may have made leases meanwhile, and with them a view that shows more.
+            let is_made = capability == Capability::Outbox && is_view(statement) && self.has_leases().await?;
+            if !is_made {
+                self.db.execute_unprepared(statement).await.map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn has_leases(&self) -> Result<bool, StoreError> {
+        Ok(applied(self.db, self.sql).await?.contains_key(&Capability::ShardLease))
     }
 
     /// The first instance decides the number of shards: one insert of all of them, which fails for every other instance.
@@ -174,6 +217,26 @@ impl Schema<'_> {
             Err(decided) if decided.kind() == StoreErrorKind::Conflict => Ok(()),
             done => done.map(|_| ()),
         }
+    }
+}
+
+impl crate::SeaOrmOutbox {
+    /// Makes the tables of a capability if they are missing or older, and those of no other.
+    pub async fn add_capability(&self, capability: Capability) -> Result<(), StoreError> {
+        self.detached("schema", move |rooms| async move {
+            let (db, shards) = (&rooms.db, rooms.enqueueing.shards);
+            let schema = Schema {
+                db: db.relay(),
+                sql: db.sql,
+                dialect: db.dialect,
+                clock: &db.clock,
+                create: true,
+                shards,
+            };
+            let applied = applied(schema.db, schema.sql).await?;
+            schema.apply(&missing(&BTreeSet::from([capability]), &applied), &applied).await
+        })
+        .await
     }
 }
 

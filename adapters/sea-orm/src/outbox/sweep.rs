@@ -34,8 +34,12 @@ impl SeaOrmOutbox {
                 Err(error) => failed = Some(error),
             }
         }
-        let swept = round.all(&self.rooms.sweeps).await;
+        let swept = self.sweep_all(&mut round).await;
         failed.map_or(swept, Err).map(|swept| Swept { bodies: bodies + swept.bodies, ..swept })
+    }
+
+    async fn sweep_all(&self, round: &mut Round) -> Result<Swept, StoreError> {
+        round.all(&self.rooms.sweeps, &self.rooms.needed).await
     }
 
     /// Sweeps from time to time, as long as it is polled: next to a relay, or in a task of its own.
@@ -53,7 +57,7 @@ impl SeaOrmOutbox {
         // deleted.
         self.rooms.sweeper.pause(Self::FIRST_SWEEP).await;
         loop {
-            if let Err(error) = Round::of(&self.rooms.sweeper).all(&self.rooms.sweeps).await {
+            if let Err(error) = self.sweep_all(&mut Round::of(&self.rooms.sweeper)).await {
                 tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
             }
             self.rooms.sweeper.pause(interval).await;

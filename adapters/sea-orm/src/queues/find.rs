@@ -8,9 +8,10 @@ use crate::{
     database::{
         Database,
         args::bytes,
+        capability::{Capability, rows_of},
         classify::corrupt,
         typed_row::row,
-        unit::{rows, rows_if_there},
+        unit::rows,
     },
     dead_letters::listing,
     strategy::shard_lease::in_flight_list,
@@ -91,8 +92,17 @@ struct Flights {
 }
 
 async fn flights(db: &Database, shard: &Shard) -> Result<Option<Flights>, StoreError> {
-    let found =
-        db.restarting(|| rows_if_there(db.relay(), FIND, db.sql.shard_lease.held.bind(&db.args()))).await?;
+    let found = db
+        .restarting(|| {
+            rows_of(
+                db.relay(),
+                FIND,
+                db.sql,
+                Capability::ShardLease,
+                db.sql.shard_lease.held.bind(&db.args()),
+            )
+        })
+        .await?;
     for row in &found {
         let HeldRow { queue, shard: number, flights, label, ends_in } = HeldRow::read(row)?;
         if (queue, number) == *shard {

@@ -7,9 +7,10 @@ use sea_orm::Value;
 use crate::{
     database::{
         Database,
+        capability::{Capability, rows_of},
         classify::corrupt,
         typed_row::row,
-        unit::{Row, rows, rows_if_there},
+        unit::{Row, rows},
     },
     strategy::shard_lease::in_flight_list,
 };
@@ -46,15 +47,22 @@ pub(crate) async fn leases(
         None => ("", -1),
     };
     let args = db.args().with("queue", queue).with("shard", shard).with("limit", i64::from(limit));
-    let found = db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.observe.leases.bind(&args))).await?;
+    let found = db
+        .restarting(|| {
+            rows_of(db.relay(), LIST, db.sql, Capability::ShardLease, db.sql.observe.leases.bind(&args))
+        })
+        .await?;
     found.iter().map(listed).collect()
 }
 
 /// The leases of one queue's shards.
 pub(crate) async fn leases_of(db: &Database, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError> {
     let args = db.args().with("queue", queue.as_str());
-    let found =
-        db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.observe.leases_of.bind(&args))).await?;
+    let found = db
+        .restarting(|| {
+            rows_of(db.relay(), LIST, db.sql, Capability::ShardLease, db.sql.observe.leases_of.bind(&args))
+        })
+        .await?;
     found.iter().map(listed).collect()
 }
 
@@ -65,7 +73,11 @@ pub(crate) async fn lease(
     shard: Shard,
 ) -> Result<Option<LeaseShown>, StoreError> {
     let args = db.args().with("queue", queue.as_str()).with("shard", shard.number());
-    let found = db.restarting(|| rows_if_there(db.relay(), LIST, db.sql.observe.lease.bind(&args))).await?;
+    let found = db
+        .restarting(|| {
+            rows_of(db.relay(), LIST, db.sql, Capability::ShardLease, db.sql.observe.lease.bind(&args))
+        })
+        .await?;
     let Some(row) = found.first() else { return Ok(None) };
     let FlightsRow { flights, now } = FlightsRow::read(row)?;
     let due = in_flight_list::decode(&flights.unwrap_or_default()).into_iter().map(|(due, _)| due).min();

@@ -9,8 +9,9 @@ use claimstream_ports::StoreError;
 use crate::{
     database::{
         Database,
+        capability::{Capability, rows_of},
         typed_row::row,
-        unit::{rows, rows_if_there},
+        unit::rows,
     },
     strategy::shard_lease::in_flight_list,
 };
@@ -91,7 +92,9 @@ pub(crate) async fn observe(db: &Database, shards: ShardCount) -> Result<Observe
 
 /// The messages in flight under shard leases that have not expired, by queue and shard.
 async fn held(db: &Database) -> Result<HashMap<(QueueName, u16), HashSet<MessageId>>, StoreError> {
-    let ask = || rows_if_there(db.relay(), OBSERVE, db.sql.shard_lease.held.bind(&db.args()));
+    let ask = || {
+        rows_of(db.relay(), OBSERVE, db.sql, Capability::ShardLease, db.sql.shard_lease.held.bind(&db.args()))
+    };
     let mut held = HashMap::new();
     for row in &db.restarting(ask).await? {
         let row = HeldRow::read(row)?;

@@ -64,7 +64,7 @@ pub(super) async fn made(
 /// Proves the right to make triggers, and to see those that are there, on a table that nothing is written to meanwhile; `false` if
 /// open transactions are in the way.
 pub(super) async fn prove_right(db: &Database) -> Result<bool, StoreError> {
-    let make = "CREATE TRIGGER claimstream_proof BEFORE DELETE ON claimstream_audit FOR EACH ROW BEGIN END";
+    let make = "CREATE TRIGGER claimstream_proof BEFORE UPDATE ON claimstream_audit FOR EACH ROW BEGIN END";
     Ok(change(db, make).await? && change(db, "DROP TRIGGER IF EXISTS claimstream_proof").await?)
 }
 

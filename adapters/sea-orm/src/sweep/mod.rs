@@ -12,4 +12,5 @@ pub(crate) mod round;
 pub(crate) mod strain;
 pub(crate) mod sweeper;
 pub(crate) mod swept;
+mod whole;
 pub(crate) mod window;

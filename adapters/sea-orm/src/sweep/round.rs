@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use claimstream_domain::SweepPace;
 use claimstream_ports::{Measured, StoreError};
@@ -6,14 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     database::{clock::micros, store_timer::Stopwatch},
-    sweep::{
-        chunk::Left,
-        part::Part,
-        parts::Parts,
-        sweeper::Sweeper,
-        swept::{SWEEP, Swept},
-        window::Window,
-    },
+    sweep::{chunk::Left, sweeper::Sweeper, swept::SWEEP, window::Window},
 };
 
 /// The names of instances are kept at least that long, for later investigations.
@@ -54,32 +47,8 @@ impl Round {
         Ok(Some(left))
     }
 
-    /// One bound for all parts. They do not depend on each other: the others go on after one has failed, and its error is the answer.
-    pub(crate) async fn all(&mut self, others: &[Part]) -> Result<Swept, StoreError> {
-        self.bearable().await?;
-        let retention = self.sweeper.retention;
-        let now = self.unit(|sweeper| async move { sweeper.fresh_now().await }).await?;
-        let capabilities = self.unit(|sweeper| async move { sweeper.capabilities().await }).await?;
-        let mut parts = Parts::default();
-        parts.run("lost bodies", self.restore()).await;
-        let bodies = parts.run("bodies", self.bodies(before(now, retention.of_bodies()))).await;
-        let dedup_keys = parts.run("dedup keys", self.dedup_keys(before(now, retention.of_keys()))).await;
-        let old = before(now, retention.of_keys().max(KEEP_INSTANCES));
-        let instances = self.unit(move |sweeper| async move { sweeper.sweep_instances(old).await });
-        parts.run("instances", instances).await;
-        let mut swept = Swept { bodies, dedup_keys, others: BTreeMap::new() };
-        for part in others.iter().filter(|part| capabilities.contains(&part.capability)) {
-            let deleted = parts.run(part.name, part.run(self, now)).await;
-            swept.others.extend(deleted.into_iter().filter(|(_, rows)| *rows > 0));
-        }
-        parts.run("audit log", self.audit()).await;
-        tracing::info!(bodies, dedup_keys, others = ?swept.others, "swept");
-        self.sweeper.db.measure(Measured::Swept { rows: swept.rows() });
-        parts.result().map(|()| swept)
-    }
-
     /// Dead letters keep their bodies, and so their ids; one that has lost it gets it back, unless its id has been used again.
-    async fn restore(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn restore(&mut self) -> Result<(), StoreError> {
         let mut after = Uuid::nil();
         loop {
             let chunk =
@@ -92,7 +61,7 @@ impl Round {
 
     /// Ids that contain their time show where to stop: those made after the bound are passed over, and only ids that lie
     /// beyond all times, such as random ones, are looked at behind them.
-    async fn bodies(&mut self, bound: i64) -> Result<u64, StoreError> {
+    pub(super) async fn bodies(&mut self, bound: i64) -> Result<u64, StoreError> {
         let tomorrow = self.sweeper.db.clock.local().max(bound).saturating_add(micros(KEEP_INSTANCES));
         let timed = self.stretch(Uuid::nil(), first_id_of(bound), bound).await?;
         let untimed = self.stretch(first_id_of(tomorrow), Uuid::max(), bound).await?;
@@ -141,7 +110,7 @@ impl Round {
     }
 
     /// A message that has a body is live, was revived, or has not been swept yet.
-    async fn dedup_keys(&mut self, bound: i64) -> Result<u64, StoreError> {
+    pub(super) async fn dedup_keys(&mut self, bound: i64) -> Result<u64, StoreError> {
         let (mut from, mut swept) = (0, 0);
         loop {
             let chunk = move |sweeper: Arc<Sweeper>, most| async move {
@@ -171,7 +140,7 @@ impl Round {
     }
 
     /// Waits as long as the database is under more strain than is allowed; it looks once a second at most.
-    async fn bearable(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn bearable(&mut self) -> Result<(), StoreError> {
         if self.looked.as_ref().is_some_and(|looked| looked.elapsed() < Self::BETWEEN_LOOKS) {
             return Ok(());
         }

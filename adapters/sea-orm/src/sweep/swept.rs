@@ -10,7 +10,7 @@ pub struct Swept {
     pub bodies: u64,
     /// Dedup keys.
     pub dedup_keys: u64,
-    /// What other capabilities have deleted, by name: `steps`, `sagas`, `requests` (each with all its messages) and `in_app`.
+    /// What other capabilities have deleted, by the name of what it was, such as `steps`; nothing of what is 0.
     pub others: BTreeMap<&'static str, u64>,
 }
 
@@ -20,7 +20,7 @@ impl Swept {
         self.others.get(name).copied().unwrap_or_default()
     }
 
-    /// How many rows that is, a request with its messages counted as one.
+    /// How many rows that is; what goes with another row is not counted.
     pub(crate) fn rows(&self) -> u64 {
         self.bodies + self.dedup_keys + self.others.values().sum::<u64>()
     }

@@ -32,7 +32,7 @@ impl MessageHandler {
         let standing = read.into_iter().map(|(mut attempt, state)| {
             let status = state.map(|state| {
                 let DeliveryState { status, in_doubt } = state.unwrap_or_default();
-                attempt.doubt.add(in_doubt);
+                attempt.doubt.add(in_doubt.iter().map(|provider| provider.as_str()));
                 status
             });
             (attempt, status)

@@ -9,11 +9,8 @@ use std::{
 };
 
 use claimstream_domain::{
-    Claimed, Disposition, Jitter, Reason, RetryPolicy, Verdict, decide,
-    notification::{
-        Answer, Channel, DeliveryStatus,
-        provider::{Doubt, ProviderName},
-    },
+    Claimed, Disposition, Doubt, Jitter, Reason, RetryPolicy, Verdict, decide,
+    notification::{Answer, Channel, DeliveryStatus, provider::ProviderName},
 };
 use claimstream_ports::{
     Handler,

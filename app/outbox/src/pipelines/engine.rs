@@ -33,13 +33,14 @@ pub(crate) struct Engine {
     concurrency: usize,
     /// The most messages without a verdict.
     room: usize,
-    places: Places,
     time_limit: TimeLimit,
+    /// Dropped before the places, which they use.
     futures: FutureSet<EndedCall>,
     /// Those on messages of batches.
     verdicts: Arc<VerdictBox>,
     /// Calls that have not ended, by number, so the one that began first is the first.
     calls: BTreeMap<u64, Call>,
+    places: Places,
     /// The number of the next call.
     next: u64,
     /// How many attempts have begun and not ended.

@@ -1,8 +1,8 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use claimstream_domain::{
-    ClaimId, Claimed, Disposition, Event, MessageId, Receipt, Renewed, Settled, Settlement, Verdict, decide,
-    notification::provider::Doubt,
+    ClaimId, Claimed, Disposition, Doubt, Event, MessageId, Receipt, Renewed, Settled, Settlement, Verdict,
+    decide,
 };
 use futures::FutureExt;
 

@@ -3,7 +3,6 @@
 mod answer_window;
 mod breaker;
 mod breaker_policy;
-mod doubt;
 mod in_flight;
 mod name;
 mod rate;
@@ -11,7 +10,6 @@ mod selection;
 
 pub use breaker::{Admission, Breaker, BreakerState, BreakerTurn, Pass};
 pub use breaker_policy::BreakerPolicy;
-pub use doubt::Doubt;
 pub use in_flight::InFlight;
 pub use name::ProviderName;
 pub use rate::{Grant, Rate, TokenSchedule};

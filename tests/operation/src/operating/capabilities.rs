@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream::Compose;
-use claimstream_domain::{Disposition, Enqueued, NewMessage, Settled};
+use claimstream_domain::{Disposition, Enqueued, NewMessage, Settled, ShardCount};
 use claimstream_ports::{StoreErrorKind, step::ListRuns};
 use claimstream_sea_orm::{Capability, OpenOptions, SeaOrmOutbox, Severity, Strategy, StrategyChoice};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
@@ -23,17 +23,27 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 fn add(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static) {
     let name = |what: &str| format!("{store}::capabilities::{what}");
-    let (tables, later, missing) = (backend.clone(), backend.clone(), backend);
+    let (tables, later, missing, printed) = (backend.clone(), backend.clone(), backend.clone(), backend);
     suite.add_async_trial(&name("a_new_database_has_the_tables_of_what_it_is_used_for"), async move {
         has_the_tables_of_its_use(&tables()).await;
     });
-    // Guard: a sweep leaves out what has no tables | adapters/sea-orm/src/sweep/round.rs `all`: every part
+    // Guard: a sweep leaves out what has no tables | adapters/sea-orm/src/sweep/whole.rs `all`: every part
     suite.add_async_trial(&name("an_outbox_works_alone_and_is_used_for_more_later"), async move {
         is_used_for_more_later(&later()).await;
     });
     suite.add_async_trial(&name("what_has_no_tables_is_refused_by_name"), async move {
         is_refused(&missing()).await;
     });
+    // Guard: a script that is printed leaves the shards of a database as they are |
+    // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `WHERE NOT EXISTS`
+    // Guard: a script that is printed leaves the view of a database with leases as it is |
+    // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `with_kept_view`
+    suite.add_async_trial(
+        &name("a_printed_script_adds_to_a_database_and_changes_nothing_else"),
+        async move {
+            only_adds(&printed()).await;
+        },
+    );
 }
 
 fn used_for(capabilities: &[Capability]) -> OpenOptions {
@@ -104,6 +114,48 @@ async fn is_refused(backend: &SeaOrmBackend) {
     }
     let error = outbox.steps("saga:transfer", "1", 10).await.expect_err("tables are missing");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+}
+
+async fn only_adds(backend: &SeaOrmBackend) {
+    let url = backend.fresh_database().await.expect("a database");
+    let shards = ShardCount::new(4).expect("a count");
+    let options = OpenOptions { shards, ..used_for(&[Capability::ShardLease]) };
+    let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
+    let view = view(outbox.connection()).await;
+    let added = BTreeSet::from([Capability::Steps]);
+    let script = SeaOrmOutbox::printable_schema(outbox.dialect(), &added, ShardCount::default());
+    outbox.connection().execute_unprepared(&script).await.expect("the script runs");
+    let wanted = BTreeSet::from([Capability::Outbox, Capability::ShardLease, Capability::Steps]);
+    assert_eq!(outbox.capabilities().await.expect("capabilities"), wanted);
+    assert_eq!(outbox.shard_status().await.expect("shards").count, shards);
+    assert_eq!(self::view(outbox.connection()).await, view, "the view shows leases");
+    let fresh = backend.fresh_database().await.expect("a database");
+    let db = Database::connect(if fresh.starts_with("sqlite") {
+        format!("{fresh}?mode=rwc")
+    } else {
+        fresh.clone()
+    });
+    db.await.expect("connect").execute_unprepared(&script).await.expect("the script makes a database");
+    let options = OpenOptions { create_schema: false, ..used_for(&[Capability::Steps]) };
+    let made = SeaOrmOutbox::open(&fresh, options).await.expect("open what was printed");
+    assert_eq!(made.shards(), ShardCount::default());
+    let view = self::view(made.connection()).await;
+    assert!(!view.contains("claimstream_lease") && view.contains("claimstream_queue"), "{view}");
+}
+
+/// How the view of the outbox is made.
+async fn view(db: &DatabaseConnection) -> String {
+    let backend = db.get_database_backend();
+    let query = match backend {
+        DbBackend::Sqlite => "SELECT sql FROM sqlite_master WHERE name = 'claimstream_outbox'",
+        _ => {
+            "SELECT VIEW_DEFINITION FROM information_schema.VIEWS \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'claimstream_outbox'"
+        }
+    };
+    let row =
+        db.query_one_raw(Statement::from_string(backend, query)).await.expect("a view").expect("a view");
+    row.try_get_by_index(0).expect("a text")
 }
 
 async fn tables(db: &DatabaseConnection) -> Vec<String> {

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use claimstream::Compose;
+use claimstream_domain::{NewMessage, PauseNote};
+use claimstream_ports::PauseQueues;
 use claimstream_sea_orm::{Finding, FrozenClock, Severity};
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
@@ -19,7 +22,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         // Guard: doctor finds a clock that was set back | adapters/sea-orm/src/doctor/checks.rs `run`: no
         // `examine_set_back`
         let name = format!("{store}::auto::set_back_clocks::doctor_warns_of_a_clock_that_was_set_back");
+        let resumed = backend.clone();
         suite.add_async_trial(&name, async move { warns(&backend()).await });
+        // Guard: a queue that was resumed stays so while the clock shows an earlier moment |
+        // adapters/sea-orm/src/sql/claim/peek.sql: `resumed_at` of queues as well
+        let name = format!("{store}::auto::set_back_clocks::a_queue_that_was_resumed_stays_so");
+        suite.add_async_trial(&name, async move { stays_resumed(&resumed()).await });
     }
 }
 
@@ -46,6 +54,21 @@ async fn warns(backend: &SeaOrmBackend) {
             Some(told) => assert!(detail.contains(told), "{detail}"),
         }
     }
+}
+
+async fn stays_resumed(backend: &SeaOrmBackend) {
+    let url = backend.database().await.expect("a database");
+    let start = Fixture::start().as_micros();
+    let later = backend.open(&url, Some(FrozenClock::at(start))).await.expect("open");
+    let queue = Fixture::fresh_queue();
+    let note = PauseNote::new("ann", None).expect("a note");
+    assert!(later.pause(&queue, &note).await.expect("paused"));
+    assert!(later.resume(&queue, "ann").await.expect("resumed"));
+    let hour = 3_600_000_000;
+    let earlier = backend.open(&url, Some(FrozenClock::at(start - hour))).await.expect("open");
+    let message = NewMessage::json(queue.clone(), &7).expect("a message");
+    earlier.enqueue_now(&[message]).await.expect("enqueue");
+    Instance::new(7, Ports::of(earlier), queue, 10).take_one().await;
 }
 
 fn warned(finding: &Finding) -> bool {

@@ -47,7 +47,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         // Guard: an erasure is recorded | adapters/sea-orm/src/notifications/erasing.rs `erase`: no `note`
         place.add(suite, "auto", keep, "an_erasure_waits_for_a_record_that_is_being_restored", erasure_waits);
     }
-    // Guard: an erasure stays as long as a message may be revived | adapters/sea-orm/src/sweep/erasures.rs:
+    // Guard: an erasure stays as long as a message may be revived | adapters/sea-orm/src/notifications/sweep/erasures.rs:
     // `alive` ignored
     let name = "an_erasure_stays_as_long_as_a_message_that_may_be_revived";
     place.add(suite, "auto", keep, name, erasure_outlives_dead_letters);

@@ -46,7 +46,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_what_a_revived_message_may_come_for);
     // Guard: a message whose age cannot be read may be of any age | adapters/sea-orm/src/sql/fragments.mysql.sql
     // and fragments.sqlite.sql `first`: as `micros`
-    // Guard: live rows that cannot be read keep steps | adapters/sea-orm/src/sweep/steps.rs `oldest_in`: no `unreadable`
+    // Guard: live rows that cannot be read keep steps | adapters/sea-orm/src/sweep/alive.rs `oldest_in`: no `unreadable`
     let what = "x3_purge_leaves_what_a_message_of_an_unreadable_age_may_come_for";
     place.add(suite, "auto", keep(), what, leaves_what_an_unreadable_message_may_come_for);
     // Guard: a dead tick keeps steps of timers alone | adapters/sea-orm/src/sql/alive/dead.sql: no `NOT EXISTS`
@@ -71,7 +71,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_a_reservation);
     let what = "a_sweep_takes_steps_page_by_page";
     place.add(suite, "auto", keep(), what, takes_many);
-    // Guard: timers are listed past names that no queue can have | adapters/sea-orm/src/queues/timers.rs `next_queue`:
+    // Guard: timers are listed past names that no queue can have | adapters/sea-orm/src/steps/timers.rs `next_queue`:
     // such a name is an error
     let what = "timers_are_listed_past_a_queue_of_a_name_that_is_none";
     place.add(suite, "auto", keep(), what, lists_timers_past_foreign_queues);
@@ -233,7 +233,7 @@ async fn lists_timers_past_foreign_queues(setup: Setup) {
     assert_eq!(page.timers.len(), 1, "{page:?}");
 }
 
-/// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
+/// Guard: a sweep passes over steps that it cannot read | adapters/sea-orm/src/steps/sweep/steps.rs `sweep_steps`: `last` in place of `last + 1`
 async fn passes_over_what_is_no_text(setup: Setup) {
     begin(&setup.outbox, &step("foreign", "1")).await;
     setup.clock.advance(Setup::MOMENT);

@@ -77,7 +77,7 @@ CREATE TABLE IF NOT EXISTS claimstream_pause (
   paused_at    DATETIME(6)       NOT NULL COMMENT 'UTC',
   paused_by    VARBINARY(64)     NOT NULL,
   why          VARBINARY(500)    NULL,
-  resumed_at   DATETIME(6)       NULL COMMENT 'UTC: paused until then, or, if NULL, until it is resumed',
+  resumed_at   DATETIME(6)       NULL COMMENT 'UTC: a shard is paused until then, and a queue was resumed then',
   resumed_by   VARBINARY(64)     NULL,
   PRIMARY KEY (queue, shard)
 ) ENGINE = InnoDB;
@@ -127,7 +127,7 @@ SELECT d.id, d.id, CAST(d.queue AS CHAR CHARACTER SET utf8mb4), d.shard,
 -- The versions of each capability's tables, whose row is written last; and the resharding that was begun, if any, whose row goes when the
 -- triggers go by which messages find their new shards.
 CREATE TABLE IF NOT EXISTS claimstream_schema (
-  capability   VARBINARY(32)     NOT NULL COMMENT 'outbox, shard_lease, steps, notifications, or resharding',
+  capability   VARBINARY(32)     NOT NULL COMMENT 'the name of a capability, or resharding',
   version      INT UNSIGNED      NOT NULL,
   applied_at   DATETIME(6)       NULL COMMENT 'UTC, of a resharding since when messages are written by the new count',
   shards       SMALLINT UNSIGNED NULL COMMENT 'of a resharding, how many there will be',

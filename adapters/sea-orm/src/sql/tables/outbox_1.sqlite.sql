@@ -78,7 +78,7 @@ CREATE TABLE IF NOT EXISTS claimstream_pause (
   paused_at    INTEGER NOT NULL, -- UTC
   paused_by    TEXT    NOT NULL,
   why          TEXT    NULL,
-  resumed_at   INTEGER NULL, -- UTC: paused until then, or, if NULL, until it is resumed
+  resumed_at   INTEGER NULL, -- UTC: a shard is paused until then, and a queue was resumed then
   resumed_by   TEXT    NULL,
   PRIMARY KEY (queue, shard)
 ) WITHOUT ROWID;
@@ -129,7 +129,7 @@ SELECT d.id, d.id, d.queue, d.shard, d.ordering_key, 'DEAD', d.attempts, NULL, N
 -- The versions of each capability's tables, whose row is written last; and the resharding that was begun, if any, whose row goes when the
 -- trigger goes by which messages find their new shards.
 CREATE TABLE IF NOT EXISTS claimstream_schema (
-  capability   TEXT    NOT NULL, -- outbox, shard_lease, steps, notifications, or resharding
+  capability   TEXT    NOT NULL, -- the name of a capability, or resharding
   version      INTEGER NOT NULL,
   applied_at   INTEGER NULL, -- UTC, of a resharding since when messages are written by the new count
   shards       INTEGER NULL, -- of a resharding, how many there will be

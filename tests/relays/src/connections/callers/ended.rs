@@ -129,7 +129,7 @@ pub(super) async fn a_commit_after_a_swallowed_deadlock_is_refused(setup: &Setup
 }
 
 /// A step that is noted after a deadlock would be taken for good, without what came before it.
-/// Guard: a step proves the transaction | adapters/sea-orm/src/outbox/steps.rs: no `within`; the same in
+/// Guard: a step proves the transaction | adapters/sea-orm/src/outbox/steps/ledger.rs: no `within`; the same in
 /// sagas.rs
 pub(super) async fn a_step_after_a_swallowed_deadlock_is_refused(setup: &Setup) {
     let (outbox, tables) = (&setup.outbox, Tables::make(setup).await);

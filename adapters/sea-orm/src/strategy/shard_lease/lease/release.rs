@@ -3,8 +3,13 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
     database::{
-        Database, args::Args, classify::is_locked_by_another, held::Held, typed_row::row,
-        unit::rows_if_there, unit::run,
+        Database,
+        args::Args,
+        capability::{Capability, rows_of},
+        classify::is_locked_by_another,
+        held::Held,
+        typed_row::row,
+        unit::run,
     },
     strategy::shard_lease::{
         in_flight_list,
@@ -53,7 +58,7 @@ pub(crate) async fn release(
 async fn end(db: &Database, on: &Held<'_>, args: &Args) -> Result<(Written, u64), StoreError> {
     let sql = &db.sql.shard_lease;
     db.begin_held(RELEASE, on).await?;
-    let found = rows_if_there(on, RELEASE, sql.release.bind(args)).await?;
+    let found = rows_of(on, RELEASE, db.sql, Capability::ShardLease, sql.release.bind(args)).await?;
     let Some(row) = found.first() else {
         db.roll_back_held(RELEASE, on).await?;
         return Ok((Written::No, 0));

@@ -1,21 +1,20 @@
-use super::ProviderName;
 use crate::Reason;
 
-/// Providers that may have accepted a message, as the reason says it for which the message is tried again.
+/// The names of those that may have accepted a message, as the reason says it for which the message is tried again.
 ///
-/// The log of attempts says it as a rule. Where that could not be written, the reason is what later attempts still read, in whatever
-/// process: each verdict on the message [keeps](crate::Verdict::keeping) it, and so does a revival.
+/// It is what later attempts read, in whatever process, where nothing else could be written: each verdict on the message
+/// [keeps](crate::Verdict::keeping) it, and so does a revival. A name has lower-case letters, digits, `-` and `_`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Doubt(Vec<ProviderName>);
+pub struct Doubt(Vec<Box<str>>);
 
 impl Doubt {
     const BEGIN: &str = "may have been accepted by ";
     const END: &str = "; ";
 
-    /// These providers are in doubt.
-    pub fn of(providers: impl IntoIterator<Item = ProviderName>) -> Self {
+    /// These may have accepted it. What is no name is left out.
+    pub fn of<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Self {
         let mut doubt = Self::default();
-        doubt.add(providers);
+        doubt.add(names);
         doubt
     }
 
@@ -23,24 +22,25 @@ impl Doubt {
     pub fn in_reason(reason: Option<&Reason>) -> Self {
         let said = reason.and_then(|reason| Self::split(reason.as_str()));
         let names = said.into_iter().flat_map(|(names, _)| names.split(", "));
-        Self::of(names.filter_map(|name| name.parse().ok()))
+        Self::of(names)
     }
 
     fn split(reason: &str) -> Option<(&str, &str)> {
         reason.strip_prefix(Self::BEGIN)?.split_once(Self::END)
     }
 
-    /// The reason of a dead letter that its revival keeps: one that says so of any provider.
+    /// The reason of a dead letter that its revival keeps: one that names any.
     pub fn kept(reason: &Reason) -> Option<Reason> {
         let is_kept = Self::in_reason(Some(reason)) != Self::default();
         is_kept.then(|| reason.clone())
     }
 
-    /// Adds providers, each once.
-    pub fn add(&mut self, providers: impl IntoIterator<Item = ProviderName>) {
-        for provider in providers {
-            if !self.0.contains(&provider) {
-                self.0.push(provider);
+    /// Adds names, each once.
+    pub fn add<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) {
+        for name in names {
+            let name = name.as_ref();
+            if is_name(name) && !self.0.iter().any(|known| **known == *name) {
+                self.0.push(name.into());
             }
         }
     }
@@ -49,7 +49,7 @@ impl Doubt {
     pub fn mark(&self, reason: Reason) -> Reason {
         let said = Self::in_reason(Some(&reason));
         let mut all = said.clone();
-        all.add(self.0.iter().cloned());
+        all.add(&self.0);
         if all == said {
             return reason;
         }
@@ -57,14 +57,19 @@ impl Doubt {
             true => reason.as_str(),
             false => Self::split(reason.as_str()).map_or("", |(_, rest)| rest),
         };
-        let names: Vec<&str> = all.0.iter().map(ProviderName::as_str).collect();
-        Reason::new(format_args!("{}{}{}{rest}", Self::BEGIN, names.join(", "), Self::END))
+        Reason::new(format_args!("{}{}{}{rest}", Self::BEGIN, all.0.join(", "), Self::END))
     }
 
-    /// The providers.
-    pub fn providers(&self) -> &[ProviderName] {
-        &self.0
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|name| &**name)
     }
+}
+
+fn is_name(name: &str) -> bool {
+    const MAX_BYTES: usize = 64;
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    (1..=MAX_BYTES).contains(&name.len()) && !name.starts_with(['-', '_']) && name.chars().all(is_inner)
 }
 
 #[cfg(test)]
@@ -89,7 +94,7 @@ mod tests {
         fn what_a_reason_says_is_read_again(
             names in prop::collection::vec("[a-z0-9][a-z0-9_-]{0,20}", 1..5), said in ".{0,600}",
         ) {
-            let doubt = Doubt::of(names.iter().map(|name| ProviderName::new(name).unwrap()));
+            let doubt = Doubt::of(&names);
             let marked = doubt.mark(Reason::new(said));
             prop_assert_eq!(Doubt::in_reason(Some(&marked)), doubt.clone());
             prop_assert_eq!(doubt.mark(marked.clone()), marked.clone());
@@ -101,7 +106,7 @@ mod tests {
             one in prop::collection::vec("[a-z]{1,3}", 0..4), other in prop::collection::vec("[a-z]{1,3}", 0..4),
             said in "[a-z ]{0,30}",
         ) {
-            let of = |names: &[String]| Doubt::of(names.iter().map(|name| ProviderName::new(name).unwrap()));
+            let of = |names: &[String]| Doubt::of(names);
             let twice = of(&other).mark(of(&one).mark(Reason::new(&said)));
             prop_assert_eq!(Doubt::in_reason(Some(&twice)), of(&[one, other].concat()));
             prop_assert!(twice.as_str().ends_with(&said));
