@@ -5,8 +5,6 @@ use claimstream_domain::{FindingGroup, Severity};
 use claimstream_ports::{SelfCheck, StoreError};
 
 use super::{gone_tables::gone_tables, schema::newest};
-#[cfg(feature = "steps")]
-use crate::{doctor::finding::or_uncounted, steps::examine::examine_steps};
 use crate::{
     database::{
         capability::{Capability, applied},
@@ -21,6 +19,8 @@ use crate::{
     queues::observe::Observed,
     resharding::shards::status,
 };
+#[cfg(feature = "steps")]
+use crate::{doctor::finding::or_uncounted, steps::examine::examine_steps};
 
 const DOCTOR: &str = "doctor";
 /// How old a count may be that a check uses: a board counts very large queues every five minutes, and a count takes a while.
@@ -94,7 +94,7 @@ async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Ex
         shards,
         counted,
         strategy: rooms.strategy,
-        claim: rooms.claims.statement(),
+        claim: rooms.claims.due_statement(),
         rights: schema.0.keys().map(|one| rights(rooms.db.sql, *one)).collect(),
         schema,
     })

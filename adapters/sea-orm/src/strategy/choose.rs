@@ -4,19 +4,18 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DatabaseConnection;
 
 use crate::{
-    claim::row_claims::RowClaims,
     database::{dialect::Dialect, probe::SkipLocked, statements::Statements, store_timer::StoreTimer},
     enqueue::rows::Enqueueing,
     failover::Failover,
-    settle::rows::RowSettlement,
     strategy::{
         choice::{Strategy, StrategyChoice},
-        contract::ClaimStrategy,
+        claim_strategy::ClaimStrategy,
         order::Order,
-        preemptive_update::PreemptiveUpdate,
-        rows::RowStrategy,
+        rows::{
+            RowStrategy, preemptive_update::PreemptiveUpdate, row_strategy::RowClaims, settle::RowSettlement,
+            skip_locked::SkipLockedRows,
+        },
         shard_lease::leases::ShardLease,
-        skip_locked::SkipLockedRows,
     },
 };
 

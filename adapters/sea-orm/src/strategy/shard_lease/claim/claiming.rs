@@ -4,9 +4,11 @@ use claimstream_domain::{ClaimRequest, Claimed, Shard};
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::visits::{Visitor, visit_shards},
     database::{dialect::Dialect, held::Held},
-    strategy::shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
+    strategy::{
+        shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
+        shared::shard_walk::{Visitor, visit_shards},
+    },
 };
 
 /// The operation that errors of claims name.

@@ -4,22 +4,24 @@ use claimstream_domain::Shard;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
-    claim::visits::Visitor,
     database::{
         args::Args,
         classify::{classify, is_locked_by_another, may_have_committed},
         deadline::in_time,
     },
-    strategy::shard_lease::{
-        claim::{
-            claiming::{CLAIM, Claiming},
-            hand_out::next_fence,
-            place::{Fate, Place, Room},
+    strategy::{
+        shard_lease::{
+            claim::{
+                claiming::{CLAIM, Claiming},
+                hand_out::next_fence,
+                place::{Fate, Place, Room},
+            },
+            lease::{together::Outcome, write::NextFence},
+            leases::ShardLease,
+            shard_key::ShardKey,
+            shard_state::LeaseStatus,
         },
-        lease::{together::Outcome, write::NextFence},
-        leases::ShardLease,
-        shard_key::ShardKey,
-        shard_state::LeaseStatus,
+        shared::shard_walk::Visitor,
     },
 };
 

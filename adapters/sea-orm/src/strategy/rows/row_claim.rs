@@ -8,7 +8,6 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 
 use crate::{
-    claim::row_claims::RowClaims,
     database::{
         Database,
         args::{Args, bytes},
@@ -16,6 +15,7 @@ use crate::{
         held::Held,
         unit::rows,
     },
+    strategy::rows::row_strategy::RowClaims,
 };
 
 const CLAIM: &str = "claim";

@@ -5,19 +5,16 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::Value;
 
 use crate::{
-    claim::{
-        call::Call,
-        marking::Marking,
-        read::Marked,
-        row_claims::RowClaims,
-        visits::{Visitor, visit_shards},
-    },
     database::{
         dialect::Dialect,
         held::Held,
         unit::{rows, run},
     },
     messages::twins::unite,
+    strategy::{
+        rows::{marking::Marking, read::Marked, row_claim::Call, row_strategy::RowClaims},
+        shared::shard_walk::{Visitor, visit_shards},
+    },
 };
 
 const CLAIM: &str = "claim";

@@ -17,12 +17,16 @@ use crate::{
     dead_letters::letters::bury,
     enqueue::rows::Enqueueing,
     failover::Failover,
-    settle::{
-        answers::as_far_as_known,
-        children::{children, emit},
-        group::Group,
-        open_claims::{Ending, OpenClaims},
-        unknown::unknown,
+    strategy::{
+        rows::{
+            open_claims::{Ending, OpenClaims},
+            read_back::unknown,
+        },
+        shared::{
+            answers::as_far_as_known,
+            children::{children, emit},
+            group::Group,
+        },
     },
 };
 
@@ -213,11 +217,8 @@ impl RowSettlement {
 
     /// What ends a group as done.
     pub(crate) fn done(&self, group: &Group<'_>) -> Statement {
-        let sql = if group.is_whole(&self.open) {
-            &self.db.sql.settle.done_whole
-        } else {
-            &self.db.sql.settle.done
-        };
+        let sql =
+            if self.open.is_whole(group) { &self.db.sql.settle.done_whole } else { &self.db.sql.settle.done };
         sql.bind(&group.args(&self.db))
     }
 

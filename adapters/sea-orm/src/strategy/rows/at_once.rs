@@ -12,7 +12,10 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement, unknown::unknown},
+    strategy::{
+        rows::{read_back::unknown, settle::RowSettlement},
+        shared::{answers::as_far_as_known, group::Group},
+    },
 };
 
 const SETTLE: &str = "settle";
@@ -62,7 +65,7 @@ impl RowSettlement {
         let mut groups = Group::of_settlements(settlements);
         let (_, group) = groups.pop().filter(|_| groups.is_empty())?;
         let runs_on = group.lease_end() >= self.db.known_now()?.saturating_add(micros(Self::MARGIN));
-        (runs_on && group.is_held(&self.open)).then_some(group)
+        (runs_on && self.open.holds(&group)).then_some(group)
     }
 
     async fn end_at_once(&self, settlements: &[Settlement], group: &Group<'_>) -> Result<Ended, StoreError> {

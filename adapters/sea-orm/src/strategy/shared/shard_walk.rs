@@ -1,7 +1,7 @@
 use claimstream_domain::{QueueName, Shard};
 use claimstream_ports::StoreError;
 
-use crate::{claim::known_shards::KnownShards, database::clock::ServerClock};
+use crate::{database::clock::ServerClock, strategy::shared::known_shards::KnownShards};
 
 /// Takes from one shard after another.
 pub(crate) trait Visitor {

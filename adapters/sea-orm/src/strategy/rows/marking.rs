@@ -2,8 +2,8 @@ use claimstream_domain::Shard;
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::call::Call,
     database::{args::Args, sql::Sql, statements::Statements},
+    strategy::rows::row_claim::Call,
 };
 
 /// How a claim makes the due rows of a shard its own.
@@ -20,5 +20,5 @@ pub(crate) trait Marking: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(u32, i64), StoreError>> + Send;
 
     /// The statement that finds due rows, by its name.
-    fn statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql);
+    fn due_statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql);
 }

@@ -3,7 +3,6 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 
 use crate::{
-    claim::{call::Call, marking::Marking},
     database::{
         args::{Args, bytes},
         classify::may_have_committed,
@@ -12,6 +11,7 @@ use crate::{
         typed_row::columns,
         unit::{rows, run},
     },
+    strategy::rows::{marking::Marking, row_claim::Call},
 };
 
 const CLAIM: &str = "claim";
@@ -30,7 +30,7 @@ impl Marking for SkipLockedRows {
         call.db().restarting(|| lock_and_mark(call, shard, args.clone(), known)).await
     }
 
-    fn statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql) {
+    fn due_statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql) {
         ("claim_lock", &sql.claim.lock)
     }
 }

@@ -3,7 +3,10 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{classify::may_have_committed, clock::micros, unit::run},
-    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement},
+    strategy::{
+        rows::settle::RowSettlement,
+        shared::{answers::as_far_as_known, group::Group},
+    },
 };
 
 const RENEW: &str = "renew";

@@ -2,12 +2,14 @@ use claimstream_domain::Shard;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
-    claim::visits::Visitor,
     database::{typed_row::row, unit::rows},
-    strategy::shard_lease::{
-        claim::claiming::{CLAIM, Claiming},
-        shard_key::ShardKey,
-        shard_state::{LeaseStatus, Seen},
+    strategy::{
+        shard_lease::{
+            claim::claiming::{CLAIM, Claiming},
+            shard_key::ShardKey,
+            shard_state::{LeaseStatus, Seen},
+        },
+        shared::shard_walk::Visitor,
     },
 };
 

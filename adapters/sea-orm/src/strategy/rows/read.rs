@@ -6,7 +6,6 @@ use claimstream_domain::{
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::call::Call,
     database::{
         dialect::Dialect,
         typed_row::columns,
@@ -17,6 +16,7 @@ use crate::{
         by_id::ById,
         unreadable::{given_up, log_dead},
     },
+    strategy::rows::row_claim::Call,
 };
 
 const CLAIM: &str = "claim";

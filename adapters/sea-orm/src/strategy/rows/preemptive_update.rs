@@ -2,8 +2,8 @@ use claimstream_domain::Shard;
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::{call::Call, marking::Marking},
     database::{args::Args, classify::may_have_committed, sql::Sql, statements::Statements, unit::run},
+    strategy::rows::{marking::Marking, row_claim::Call},
 };
 
 const CLAIM: &str = "claim";
@@ -22,7 +22,7 @@ impl Marking for PreemptiveUpdate {
         call.db().restarting(|| mark_at_once(call, shard, args.clone(), known)).await
     }
 
-    fn statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql) {
+    fn due_statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql) {
         ("claim_take", &sql.claim.take)
     }
 }

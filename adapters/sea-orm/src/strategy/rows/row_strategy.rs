@@ -3,9 +3,11 @@ use std::sync::{Arc, Mutex};
 use claimstream_domain::{ClaimId, ShardCount};
 
 use crate::{
-    claim::{announcements::Announcements, known_shards::KnownShards, weights::Weights},
     database::Database,
-    settle::rows::RowSettlement,
+    strategy::{
+        rows::{announcements::Announcements, settle::RowSettlement, weights::Weights},
+        shared::known_shards::KnownShards,
+    },
 };
 
 /// Claims that are rows of the queue.

@@ -1,14 +1,33 @@
+//! The strategies whose claims are rows of the queue: each marks due rows by a function of its own.
+
+mod announcements;
+mod at_once;
+mod claim;
+pub(super) mod marking;
+mod open_claims;
+pub(super) mod preemptive_update;
+mod read;
+mod read_back;
+mod renew;
+mod row_claim;
+pub(super) mod row_strategy;
+pub(super) mod settle;
+pub(super) mod skip_locked;
+mod weights;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use claimstream_domain::{ClaimRequest, Claimed, Lease, QueueName, Receipt, Renewed, Settled, Settlement};
+use claimstream_domain::{ClaimRequest, Claimed, Lease, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::{marking::Marking, row_claims::RowClaims, rows::claim},
     database::sql::Sql,
-    settle::take_back::take_back,
-    strategy::contract::ClaimStrategy,
+    strategy::{
+        claim_strategy::ClaimStrategy,
+        rows::{claim::claim, marking::Marking, row_strategy::RowClaims},
+        shared::take_back::take_back,
+    },
 };
 
 /// A strategy whose claims are rows of the queue; `marking` makes them.
@@ -40,12 +59,7 @@ impl<M: Marking> ClaimStrategy for RowStrategy<M> {
         self.claims.settlement.renew(receipts, lease).await
     }
 
-    /// Nothing is read ahead.
-    async fn give_back(self: Arc<Self>, _: &QueueName) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn statement(&self) -> (&'static str, &Sql) {
-        self.marking.statement(self.claims.db.sql)
+    fn due_statement(&self) -> (&'static str, &Sql) {
+        self.marking.due_statement(self.claims.db.sql)
     }
 }
