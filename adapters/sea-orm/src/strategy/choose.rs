@@ -11,10 +11,7 @@ use crate::{
         choice::{Strategy, StrategyChoice},
         claim_strategy::ClaimStrategy,
         order::Order,
-        rows::{
-            RowStrategy, preemptive_update::PreemptiveUpdate, row_strategy::RowClaims, settle::RowSettlement,
-            skip_locked::SkipLockedRows,
-        },
+        rows::{marking::Marking, row_strategy::RowStrategy},
         shard_lease::leases::ShardLease,
     },
 };
@@ -60,24 +57,23 @@ pub(crate) fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Re
     }
 }
 
-/// The strategy at work. This is the one place that distinguishes them; a further strategy is a folder and a line here.
+/// The strategy at work. This is the one place that distinguishes them.
 pub(crate) fn build(
     strategy: Strategy,
     enqueueing: &Arc<Enqueueing>,
     failover: &Failover,
     order: Order,
 ) -> Arc<dyn ClaimStrategy> {
-    let rows = || {
-        let settlement = RowSettlement::of(Arc::clone(enqueueing), failover.clone());
-        RowClaims::of(Arc::clone(&enqueueing.db), Arc::new(settlement), enqueueing.shards)
-    };
+    let rows = |marking| RowStrategy::of(Arc::clone(enqueueing), failover.clone(), marking);
     match strategy {
-        Strategy::SkipLocked => Arc::new(RowStrategy::of(rows(), SkipLockedRows)),
-        Strategy::PreemptiveUpdate => Arc::new(RowStrategy::of(rows(), PreemptiveUpdate)),
-        Strategy::ShardLease => {
-            let db = Arc::clone(&enqueueing.db);
-            Arc::new(ShardLease::of(db, Arc::clone(enqueueing), failover.clone(), order))
-        }
+        Strategy::SkipLocked => Arc::new(rows(Marking::SkipLocked)),
+        Strategy::PreemptiveUpdate => Arc::new(rows(Marking::PreemptiveUpdate)),
+        Strategy::ShardLease => Arc::new(ShardLease::of(
+            Arc::clone(&enqueueing.db),
+            Arc::clone(enqueueing),
+            failover.clone(),
+            order,
+        )),
     }
 }
 

@@ -61,7 +61,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let unanswered = claimed.clone();
             // Guard: an error while a lost commit is looked up leaves its outcome unknown |
             // adapters/sea-orm/src/strategy/shard_lease/lease/lost_answer.rs `has_token`, and `took_effect`
-            // in strategy/rows/settle.rs: return the error, which passes
+            // in strategy/rows/read_back.rs: return the error, which passes
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
             suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
                 is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy.name())).await;

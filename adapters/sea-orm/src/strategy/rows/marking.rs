@@ -1,24 +1,20 @@
-use claimstream_domain::Shard;
-use claimstream_ports::StoreError;
+use crate::database::{sql::Sql, statements::Statements};
 
-use crate::{
-    database::{args::Args, sql::Sql, statements::Statements},
-    strategy::rows::row_claim::Call,
-};
+/// The function by which a claim marks the due rows of a shard as its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Marking {
+    /// Locks due rows, steps over those that another claim is taking, then marks them: no claim waits for another.
+    SkipLocked,
+    /// Marks due rows in one statement: works on every server; instances wait for each other at a shard's first rows.
+    PreemptiveUpdate,
+}
 
-/// How a claim makes the due rows of a shard its own.
-pub(crate) trait Marking: Send + Sync + 'static {
-    /// Marks due rows of a shard, at most as many as the arguments say, and returns how many, and the end of their lease.
-    ///
-    /// `known` is the end of the lease that other shards have got in this call, and 0 if none has.
-    fn mark(
-        &self,
-        call: &Call<'_>,
-        shard: Shard,
-        args: &Args,
-        known: i64,
-    ) -> impl Future<Output = Result<(u32, i64), StoreError>> + Send;
-
+impl Marking {
     /// The statement that finds due rows, by its name.
-    fn due_statement<'a>(&self, sql: &'a Statements) -> (&'static str, &'a Sql);
+    pub(super) fn due_statement(self, sql: &Statements) -> (&'static str, &Sql) {
+        match self {
+            Self::SkipLocked => ("claim_lock", &sql.claim.lock),
+            Self::PreemptiveUpdate => ("claim_take", &sql.claim.take),
+        }
+    }
 }

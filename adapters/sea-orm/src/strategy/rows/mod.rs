@@ -1,18 +1,18 @@
-//! The strategies whose claims are rows of the queue: each marks due rows by a function of its own.
+//! The strategies whose claims are rows of the queue: each marks due rows by a function of its own, and all else is one.
 
 mod announcements;
 mod at_once;
 mod claim;
 pub(super) mod marking;
 mod open_claims;
-pub(super) mod preemptive_update;
+mod preemptive_update;
 mod read;
 mod read_back;
 mod renew;
 mod row_claim;
 pub(super) mod row_strategy;
-pub(super) mod settle;
-pub(super) mod skip_locked;
+mod settle;
+mod skip_locked;
 mod weights;
 
 use std::sync::Arc;
@@ -25,41 +25,28 @@ use crate::{
     database::sql::Sql,
     strategy::{
         claim_strategy::ClaimStrategy,
-        rows::{claim::claim, marking::Marking, row_strategy::RowClaims},
+        rows::{row_claim::RowClaim, row_strategy::RowStrategy},
         shared::take_back::take_back,
     },
 };
 
-/// A strategy whose claims are rows of the queue; `marking` makes them.
-pub(crate) struct RowStrategy<M> {
-    claims: RowClaims,
-    marking: M,
-}
-
-impl<M: Marking> RowStrategy<M> {
-    pub(crate) fn of(claims: RowClaims, marking: M) -> Self {
-        Self { claims, marking }
-    }
-}
-
 #[async_trait]
-impl<M: Marking> ClaimStrategy for RowStrategy<M> {
+impl ClaimStrategy for RowStrategy {
     async fn claim(self: Arc<Self>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        claim(&self.claims, &self.marking, request).await
+        RowClaim::of(&self, request).run().await
     }
 
     async fn settle(self: Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let (db, settlement) = (&self.claims.db, &self.claims.settlement);
-        let settled = settlement.settle(settlements).await?;
-        take_back(db, &db.sql.settle.uncount, settlements, &settled).await;
+        let settled = self.settle_rows(settlements).await?;
+        take_back(&self.db, &self.db.sql.settle.uncount, settlements, &settled).await;
         Ok(settled)
     }
 
     async fn renew(self: Arc<Self>, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
-        self.claims.settlement.renew(receipts, lease).await
+        self.renew_rows(receipts, lease).await
     }
 
     fn due_statement(&self) -> (&'static str, &Sql) {
-        self.marking.due_statement(self.claims.db.sql)
+        self.marking.due_statement(self.db.sql)
     }
 }
