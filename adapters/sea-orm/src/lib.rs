@@ -18,7 +18,6 @@
 
 mod bench;
 mod caller_transactions;
-mod claim;
 mod database;
 mod dead_letters;
 mod doctor;
@@ -32,7 +31,6 @@ mod notifications;
 mod outbox;
 mod queues;
 mod resharding;
-mod settle;
 #[cfg(feature = "steps")]
 mod steps;
 mod strategy;
@@ -47,10 +45,9 @@ pub use database::nodes::addresses::ServerAddresses;
 pub use database::sqlx_connection::SqlxMySql;
 #[cfg(feature = "sqlite")]
 pub use database::sqlx_connection::SqlxSqlite;
-pub use database::statements::statements;
 pub use database::{
     capability::Capability, classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool,
-    probe::SkipLocked, store_timer::StoreTimer,
+    probe::SkipLocked, statements::statements, store_timer::StoreTimer,
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;

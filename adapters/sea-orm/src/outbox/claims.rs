@@ -22,7 +22,7 @@ impl LockingStrategy for SeaOrmOutbox {
     }
 
     async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
-        Arc::clone(&self.rooms.claims).give_back(queue).await
+        Arc::clone(&self.rooms.claims).release_read_ahead(queue).await
     }
 }
 

@@ -93,7 +93,7 @@ async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Ex
         shards,
         counted,
         strategy: rooms.strategy,
-        claim: rooms.claims.statement(),
+        claim: rooms.claims.due_statement(),
         rights: schema.0.keys().map(|one| (rights(rooms.db.sql, *one), rooms.needed.contains(one))).collect(),
         schema,
     })

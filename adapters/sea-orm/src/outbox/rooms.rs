@@ -10,7 +10,7 @@ use crate::{
     enqueue::rows::Enqueueing,
     failover::Failover,
     queues::newest_count::NewestCount,
-    strategy::{choice::Strategy, contract::ClaimStrategy},
+    strategy::{choice::Strategy, claim_strategy::ClaimStrategy},
     sweep::{part::Part, sweeper::Sweeper},
 };
 

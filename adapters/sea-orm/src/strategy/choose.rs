@@ -4,19 +4,15 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DatabaseConnection;
 
 use crate::{
-    claim::row_claims::RowClaims,
     database::{dialect::Dialect, probe::SkipLocked, statements::Statements, store_timer::StoreTimer},
     enqueue::rows::Enqueueing,
     failover::Failover,
-    settle::rows::RowSettlement,
     strategy::{
         choice::{Strategy, StrategyChoice},
-        contract::ClaimStrategy,
+        claim_strategy::ClaimStrategy,
         order::Order,
-        preemptive_update::PreemptiveUpdate,
-        rows::RowStrategy,
+        rows::{marking::Marking, row_strategy::RowStrategy},
         shard_lease::leases::ShardLease,
-        skip_locked::SkipLockedRows,
     },
 };
 
@@ -61,24 +57,23 @@ pub(crate) fn refuse_order_without_owner(order: Order, strategy: Strategy) -> Re
     }
 }
 
-/// The strategy at work. This is the one place that distinguishes them; a further strategy is a folder and a line here.
+/// The strategy at work. This is the one place that distinguishes them.
 pub(crate) fn build(
     strategy: Strategy,
     enqueueing: &Arc<Enqueueing>,
     failover: &Failover,
     order: Order,
 ) -> Arc<dyn ClaimStrategy> {
-    let rows = || {
-        let settlement = RowSettlement::of(Arc::clone(enqueueing), failover.clone());
-        RowClaims::of(Arc::clone(&enqueueing.db), Arc::new(settlement), enqueueing.shards)
-    };
+    let rows = |marking| RowStrategy::of(Arc::clone(enqueueing), failover.clone(), marking);
     match strategy {
-        Strategy::SkipLocked => Arc::new(RowStrategy::of(rows(), SkipLockedRows)),
-        Strategy::PreemptiveUpdate => Arc::new(RowStrategy::of(rows(), PreemptiveUpdate)),
-        Strategy::ShardLease => {
-            let db = Arc::clone(&enqueueing.db);
-            Arc::new(ShardLease::of(db, Arc::clone(enqueueing), failover.clone(), order))
-        }
+        Strategy::SkipLocked => Arc::new(rows(Marking::SkipLocked)),
+        Strategy::PreemptiveUpdate => Arc::new(rows(Marking::PreemptiveUpdate)),
+        Strategy::ShardLease => Arc::new(ShardLease::of(
+            Arc::clone(&enqueueing.db),
+            Arc::clone(enqueueing),
+            failover.clone(),
+            order,
+        )),
     }
 }
 

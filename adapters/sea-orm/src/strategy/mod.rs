@@ -1,10 +1,10 @@
-//! The ways to claim messages. Each is a folder; [`choose`] is the one place that distinguishes them.
+//! The strategies: the ways to claim messages and to end claims. [`claim_strategy`] is their one trait, [`choose`] the one place
+//! that distinguishes them.
 
 pub(crate) mod choice;
 pub(crate) mod choose;
-pub(crate) mod contract;
+pub(crate) mod claim_strategy;
 pub(crate) mod order;
-pub(crate) mod preemptive_update;
-pub(crate) mod rows;
+mod rows;
 pub(crate) mod shard_lease;
-pub(crate) mod skip_locked;
+mod shared;

@@ -270,7 +270,7 @@ pub async fn ends_of_a_run_are_accepted_in_its_order_alone(fixture: Fixture) {
     fixture.rival.finds_nothing().await;
 }
 
-/// Guard: children of a key are due in the order of their parents | adapters/sea-orm/src/settle/children.rs
+/// Guard: children of a key are due in the order of their parents | adapters/sea-orm/src/strategy/shared/children.rs
 /// `children`: no `keep_order`
 pub async fn children_of_a_key_come_in_the_order_of_their_parents(fixture: Fixture) {
     fixture.enqueue(3).await;

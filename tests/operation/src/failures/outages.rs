@@ -61,7 +61,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let unanswered = claimed.clone();
             // Guard: an error while a lost commit is looked up leaves its outcome unknown |
             // adapters/sea-orm/src/strategy/shard_lease/lease/lost_answer.rs `has_token`, and `took_effect`
-            // in settle/rows.rs: return the error, which passes
+            // in strategy/rows/read_back.rs: return the error, which passes
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
             suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
                 is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy.name())).await;
@@ -75,7 +75,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             counts_once(&backend).await;
         });
         // Guard: a claim that is not known completely is settled in a transaction |
-        // adapters/sea-orm/src/claim/read.rs: `in_full` is always true
+        // adapters/sea-orm/src/strategy/rows/read.rs: `in_full` is always true
         suite.add_async_trial(
             &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),
             async move {

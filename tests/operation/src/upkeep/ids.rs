@@ -32,8 +32,8 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         // adapters/sea-orm/src/dead_letters/letters.rs: no `Conflict` arm
         let what = named("a_message_is_buried_beside_a_letter_of_its_id");
         place.add(suite, strategy, keep(), &what, is_buried_beside_another);
-        // Guard: a claim unites two rows of one message | adapters/sea-orm/src/claim/rows.rs: no `unite`; the
-        // same in shard_lease/claim/mod.rs
+        // Guard: a claim unites two rows of one message | adapters/sea-orm/src/strategy/rows/claim.rs: no `unite`;
+        // the same in shard_lease/claim/mod.rs
         let what = named("two_entries_of_one_message_hold_nothing_up");
         place.add(suite, strategy, keep(), &what, hold_nothing_up);
     }

@@ -21,7 +21,7 @@ const HELD_FOR: Duration = Duration::from_secs(2);
 
 /// Adds the trials of SQLite.
 pub fn add_to(suite: &mut Suite) {
-    // Guard: a claim on SQLite is one transaction | adapters/sea-orm/src/claim/rows.rs `begin`: does nothing
+    // Guard: a claim on SQLite is one transaction | adapters/sea-orm/src/strategy/rows/claim.rs `begin`: does nothing
     let one = "sqlite::preemptive_update::claims::a_claim_of_many_shards_is_one_commit";
     suite.add_async_trial(one, async { one_commit().await });
     // Guard: a locked file is not a locked request | adapters/sea-orm/src/notifications/requests.rs

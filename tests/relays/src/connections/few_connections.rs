@@ -50,7 +50,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy.name())).await;
             });
             // Guard: a claim returns its connection before it takes another |
-            // adapters/sea-orm/src/claim/rows.rs: no `rest`; the same in read.rs
+            // adapters/sea-orm/src/strategy/rows/claim.rs: no `rest`; the same in read.rs
             suite.add_async_trial(&name("two_are_enough_for_many"), async move {
                 are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy.name())).await;
             });

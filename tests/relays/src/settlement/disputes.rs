@@ -40,12 +40,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             };
             let (lost, settled, ended, overlapping) = (backend(), backend(), backend(), backend());
             // Guard: a claim that is being settled is not settled a second time |
-            // adapters/sea-orm/src/settle/open_claims.rs `end`: refuses none
+            // adapters/sea-orm/src/strategy/rows/open_claims.rs `end`: refuses none
             suite.add_async_trial(&name("settlements_that_overlap_accept_a_claim_once"), async move {
                 accept_it_once(overlapping()).await;
             });
             // Guard: rows that a renewal moved are settled where they are |
-            // adapters/sea-orm/src/settle/at_once.rs: rows that exist are superseded
+            // adapters/sea-orm/src/strategy/rows/at_once.rs: rows that exist are superseded
             suite.add_async_trial(&name("what_was_taken_over_is_told_from_what_was_ended"), async move {
                 is_told_apart(lost()).await;
             });
@@ -57,7 +57,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             );
             if url.is_some() {
                 // Guard: rows that are missing after the lease has ended are an unknown outcome |
-                // adapters/sea-orm/src/settle/at_once.rs: `still_runs` ignored
+                // adapters/sea-orm/src/strategy/rows/at_once.rs: `still_runs` ignored
                 suite.add_async_trial(
                     &name("what_is_gone_after_the_lease_has_an_unknown_outcome"),
                     async move {
@@ -81,7 +81,7 @@ fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<Stri
     for (store, url, strategies) in places {
         for strategy in strategies.iter().copied() {
             let url = url.clone();
-            // Guard: outcomes known before an error are returned | adapters/sea-orm/src/settle/rows.rs
+            // Guard: outcomes known before an error are returned | adapters/sea-orm/src/strategy/rows/settle.rs
             // `one_by_one`, and `settle_shard` under `shard_lease`: the error alone
             let name = "what_is_known_before_an_error_is_answered";
             suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {

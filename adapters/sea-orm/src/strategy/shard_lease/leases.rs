@@ -3,13 +3,13 @@ use std::sync::Arc;
 use sea_orm::Value;
 
 use crate::{
-    claim::known_shards::KnownShards,
     database::Database,
     enqueue::rows::Enqueueing,
     failover::Failover,
     strategy::{
         order::Order,
         shard_lease::{owned_shards::OwnedShards, read_ahead::ReadAhead, thin_load::ThinLoad},
+        shared::known_shards::KnownShards,
     },
 };
 

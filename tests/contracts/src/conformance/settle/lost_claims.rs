@@ -50,7 +50,7 @@ pub async fn a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing(fixt
     }
 }
 
-/// Guard: an uncounted attempt is taken off the next claim | adapters/sea-orm/src/settle/take_back.rs:
+/// Guard: an uncounted attempt is taken off the next claim | adapters/sea-orm/src/strategy/shared/take_back.rs:
 /// `take_back` does nothing; the same in adapters/memory/src/tables/outbox.rs
 /// Guard: an attempt is taken off once | adapters/sea-orm/src/sql/settle/uncount.sql: no microsecond;
 /// shard_lease/uncount.sql: the mark stays; in memory `claimed_from` stays

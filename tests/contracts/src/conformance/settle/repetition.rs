@@ -36,7 +36,7 @@ pub async fn a_repeated_settlement_is_accepted_at_most_once(fixture: Fixture) {
 }
 
 /// Guard: messages are settled by one statement only if each is held and named once |
-/// adapters/sea-orm/src/settle/at_once.rs: `is_held` ignored
+/// adapters/sea-orm/src/strategy/rows/at_once.rs: `holds` ignored
 pub async fn a_claim_that_stands_twice_in_a_batch_is_accepted_once(fixture: Fixture) {
     fixture.enqueue(4).await;
     let claimed = fixture.store.take(4).await;
@@ -48,7 +48,7 @@ pub async fn a_claim_that_stands_twice_in_a_batch_is_accepted_once(fixture: Fixt
     }
 }
 
-/// Guard: a statement without effect is repeated in a transaction | adapters/sea-orm/src/settle/at_once.rs:
+/// Guard: a statement without effect is repeated in a transaction | adapters/sea-orm/src/strategy/rows/at_once.rs:
 /// no arm `Counted(0)`
 pub async fn two_parallel_settlements_of_one_claim_are_accepted_once(fixture: Fixture) {
     for disposition in dispositions().iter().cycle().take(20) {

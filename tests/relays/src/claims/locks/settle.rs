@@ -19,7 +19,7 @@ use claimstream_testbed::statement_waits;
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
     let (settles, renews) = (place.clone(), place.clone());
-    // Guard: rows are locked in one order | adapters/sea-orm/src/settle/group.rs: receipts unsorted
+    // Guard: rows are locked in one order | adapters/sea-orm/src/strategy/shared/group.rs: receipts unsorted
     suite.add_async_trial(&name("a_settlement_that_waits_has_locked_nothing_that_comes_after"), async move {
         Claims::of(&settles).await.waits_in_the_first_shard(settle).await;
     });

@@ -4,9 +4,11 @@ use claimstream_domain::{ClaimRequest, Claimed, Shard};
 use claimstream_ports::StoreError;
 
 use crate::{
-    claim::visits::{Visitor, visit_shards},
     database::{dialect::Dialect, held::Held},
-    strategy::shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
+    strategy::{
+        shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
+        shared::shard_walk::{Progress, ShardWalk, Step},
+    },
 };
 
 /// The operation that errors of claims name.
@@ -17,7 +19,7 @@ pub(crate) struct Claiming<'a> {
     pub(crate) store: &'a Arc<ShardLease>,
     pub(crate) on: Held<'a>,
     pub(crate) request: ClaimRequest,
-    pub(crate) visited: Vec<Shard>,
+    pub(crate) walk: ShardWalk<'a>,
     pub(crate) collected: Collected,
     /// The first error in a shard that was skipped for it.
     pub(crate) trouble: Option<StoreError>,
@@ -35,8 +37,8 @@ impl<'a> Claiming<'a> {
         Self {
             store,
             on: Held::new(&store.db),
+            walk: ShardWalk::of(&store.known, request.queue.clone()),
             request: ClaimRequest { limit, ..request },
-            visited: Vec::new(),
             collected: Collected::default(),
             trouble: None,
             has_left_some: false,
@@ -67,11 +69,32 @@ impl<'a> Claiming<'a> {
         let ahead = self.collected.taken.len();
         let visited = match self.may_take_thinly() {
             true => self.take_thinly().await,
-            false => visit_shards(&store.known, &queue, &store.db.clock, self).await,
+            false => self.walk_shards().await,
         };
         let is_all = self.wants_more() && !self.has_left_some;
         store.thin_load.claimed(&queue, asked, most_of_a_shard(&self.collected.taken[ahead..]), is_all);
         visited
+    }
+
+    /// Visits shards one by one, until it has enough or no time is left for more.
+    pub(super) async fn walk_shards(&mut self) -> Result<(), StoreError> {
+        loop {
+            let progress = match self.collected.taken.is_empty() {
+                _ if !self.wants_more() => Progress::Enough,
+                true => Progress::Nothing,
+                false => Progress::Some,
+            };
+            match self.walk.next(progress, self.store.db.clock.elapsed()) {
+                Step::Look => self.look().await?,
+                Step::Visit(shard) => self.visit(shard).await?,
+                Step::Done => return Ok(()),
+            }
+        }
+    }
+
+    /// Whether it takes more: its limit is not reached, and the leases of what it has in hand leave time for it.
+    fn wants_more(&self) -> bool {
+        self.wanted() > 0 && (self.collected.taken.is_empty() || !self.time_left().is_zero())
     }
 
     /// Whether shards are claimed from together. On SQLite a statement is no round trip, and in order by key runs are read further

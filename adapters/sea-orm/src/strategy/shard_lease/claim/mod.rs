@@ -7,13 +7,13 @@ mod due;
 mod due_row;
 mod hand_out;
 mod keys;
+mod look;
 mod payloads;
 mod pick;
 mod place;
 mod read;
 mod together;
 mod visit;
-mod visitor;
 mod waiting_keys;
 
 use std::sync::Arc;

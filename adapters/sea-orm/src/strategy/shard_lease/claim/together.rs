@@ -4,7 +4,6 @@ use claimstream_domain::Shard;
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
-    claim::visits::Visitor,
     database::{
         args::Args,
         classify::{classify, is_locked_by_another, may_have_committed},
@@ -29,6 +28,7 @@ impl Claiming<'_> {
 
     /// Looks at all shards, takes a few messages from each that is due, and from what is left one by one.
     pub(super) async fn take_thinly(&mut self) -> Result<(), StoreError> {
+        self.walk.note_look();
         self.look().await?;
         match Box::pin(self.visit_together()).await {
             Err(error) if matches!(error.kind(), StoreErrorKind::Transient | StoreErrorKind::Corrupt) => {
@@ -37,12 +37,7 @@ impl Claiming<'_> {
             }
             done => done?,
         }
-        while self.wants_more()
-            && let Some(shard) = self.store.known.next_hot(&self.request.queue, &self.visited)
-        {
-            self.visit(shard).await?;
-        }
-        Ok(())
+        self.walk_shards().await
     }
 
     /// Takes a few messages from each of the shards that are due, by one read and one write of their leases. What is not to be had
@@ -86,11 +81,11 @@ impl Claiming<'_> {
     /// The turns and states of the shards that are due, as far as they are to be had without a wait. They are entered in the order
     /// of their numbers, and come in the order in which it is their turn to be claimed from.
     async fn enter_together(&mut self) -> Vec<Place> {
-        let (store, queue) = (self.store, self.request.queue.clone());
+        let queue = self.request.queue.clone();
         let mut shards = Vec::new();
         let most = ShardLease::TOGETHER.min(self.wanted());
         while shards.len() < most
-            && let Some(shard) = store.known.next_hot(&queue, &self.visited)
+            && let Some(shard) = self.walk.next_hot()
         {
             shards.push(shard);
         }
@@ -198,7 +193,7 @@ impl Claiming<'_> {
     }
 
     fn leave_short(&mut self, shard: Shard) {
-        self.visited.push(shard);
+        self.walk.note_visited(shard);
         self.store.known.short(&self.request.queue, shard);
     }
 }

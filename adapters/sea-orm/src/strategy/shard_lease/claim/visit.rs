@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use claimstream_ports::StoreError;
+use claimstream_domain::Shard;
+use claimstream_ports::{StoreError, StoreErrorKind};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::strategy::shard_lease::{
@@ -32,8 +33,23 @@ impl Visit {
 }
 
 impl Claiming<'_> {
+    /// Takes from one shard. An error in it alone keeps the claim from no other shard.
+    pub(super) async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
+        let queue = self.request.queue.clone();
+        match self.take_from(ShardKey { queue, shard }).await {
+            Err(error) if matches!(error.kind(), StoreErrorKind::Transient | StoreErrorKind::Corrupt) => {
+                self.on.rest();
+                self.store.known.short(&self.request.queue, shard);
+                tracing::debug!(queue = %self.request.queue, shard = shard.number(), %error, "shard skipped");
+                self.trouble.get_or_insert(error);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
     /// Takes from a shard, in as many turns as it takes to read so far that something is free.
-    pub(crate) async fn take_from(&mut self, key: ShardKey) -> Result<(), StoreError> {
+    async fn take_from(&mut self, key: ShardKey) -> Result<(), StoreError> {
         let mut visit = Visit::of(key);
         loop {
             self.take_in_turn(&mut visit).await?;

@@ -4,8 +4,8 @@ use claimstream_domain::{QueueName, Receipt, Shard};
 use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
-    database::classify::Unanswered, settle::answers::as_far_as_known,
-    strategy::shard_lease::leases::ShardLease,
+    database::classify::Unanswered,
+    strategy::{shard_lease::leases::ShardLease, shared::answers::as_far_as_known},
 };
 
 /// How a call is done in each of its shards.

@@ -17,14 +17,16 @@ use crate::{
         classify::{is_locked_by_another, is_refused},
         retries::Busy,
     },
-    settle::answers::as_far_as_known,
-    strategy::shard_lease::{
-        leases::ShardLease,
-        settle::{
-            each_shard::{EachShard, by_shard},
-            shard_ends::SETTLE,
+    strategy::{
+        shard_lease::{
+            leases::ShardLease,
+            settle::{
+                each_shard::{EachShard, by_shard},
+                shard_ends::SETTLE,
+            },
+            shard_key::ShardKey,
         },
-        shard_key::ShardKey,
+        shared::answers::as_far_as_known,
     },
 };
 

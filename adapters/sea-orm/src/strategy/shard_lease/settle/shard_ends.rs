@@ -4,12 +4,11 @@ use claimstream_domain::{ClaimRequest, Disposition, MessageId, OrderingKey, Sett
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
-    claim::known_shards::KnownShards,
     messages::by_id::Ids,
-    settle::alike::written_alike,
     strategy::{
         order::Order,
         shard_lease::{in_flight::InFlight, shard_key::ShardKey, shard_state::ShardState},
+        shared::{group::written_alike, known_shards::KnownShards},
     },
 };
 

@@ -9,15 +9,17 @@ use crate::{
         args::Args, classify::is_locked_by_another, clock::micros, held::Held, retries::Early, unit::run,
     },
     dead_letters::letters::bury,
-    settle::children::{children, emit},
-    strategy::shard_lease::{
-        lease::{args::span, written::Written},
-        leases::ShardLease,
-        settle::{
-            proofs::Proofs,
-            shard_ends::{SETTLE, ShardEnds},
+    strategy::{
+        shard_lease::{
+            lease::{args::span, written::Written},
+            leases::ShardLease,
+            settle::{
+                proofs::Proofs,
+                shard_ends::{SETTLE, ShardEnds},
+            },
+            shard_key::ShardKey,
         },
-        shard_key::ShardKey,
+        shared::children::{children, emit},
     },
 };
 

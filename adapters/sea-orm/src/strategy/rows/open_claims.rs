@@ -6,6 +6,8 @@ use std::{
 use claimstream_domain::{ClaimId, MessageId, Receipt, Shard};
 use tokio::sync::Notify;
 
+use crate::strategy::shared::group::Group;
+
 /// What claims of this process have taken and not settled yet, by claim and shard.
 ///
 /// A settlement of everything that a claim holds in a shard needs no list of ids, which the server would have to look up
@@ -43,16 +45,18 @@ impl OpenClaims {
         }
     }
 
-    /// Whether `ids`, each once, are exactly what the claim still holds in the shard.
-    pub(crate) fn is_whole(&self, claim: ClaimId, shard: Shard, ids: &[MessageId]) -> bool {
+    /// Whether a group is all that its claim still holds in the shard, each message once.
+    pub(crate) fn is_whole(&self, group: &Group<'_>) -> bool {
+        let (claim, shard, ids) = group.claimed();
         self.state()
             .held
             .get(&(claim, shard))
             .is_some_and(|held| held.len() == ids.len() && has_each(held, ids))
     }
 
-    /// Whether the claim still holds `ids`, each once, in the shard.
-    pub(crate) fn holds(&self, claim: ClaimId, shard: Shard, ids: &[MessageId]) -> bool {
+    /// Whether the claim of a group still holds all of it, each message once: this process has taken it and settled none of it.
+    pub(crate) fn holds(&self, group: &Group<'_>) -> bool {
+        let (claim, shard, ids) = group.claimed();
         self.state().held.get(&(claim, shard)).is_some_and(|held| has_each(held, ids))
     }
 
@@ -128,41 +132,49 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn only_all_of_a_claim_is_whole() {
-        let (open, shard) = (OpenClaims::default(), Shard::from_number(3));
-        let claim = ClaimId::new(InstanceId(1), 7);
-        let ids: Vec<MessageId> = (1..=3).map(|n| MessageId::new(Uuid::from_u128(n))).collect();
-        ids.iter().for_each(|id| open.note(claim, shard, *id));
-        assert!(open.is_whole(claim, shard, &ids));
-        assert!(!open.is_whole(claim, shard, &ids[..2]));
-        assert!(open.holds(claim, shard, &ids[..2]));
-        assert!(!open.holds(claim, shard, &[ids[0], ids[0]]));
-        assert!(!open.is_whole(claim, shard, &[ids[0], ids[1], ids[1]]));
-        assert!(!open.is_whole(claim, shard, &[ids[0], ids[1], MessageId::new(Uuid::nil())]));
-        assert!(!open.is_whole(ClaimId::new(InstanceId(1), 8), shard, &ids));
-        open.settled(claim, shard, ids[0]);
-        assert!(open.is_whole(claim, shard, &ids[1..]));
-        assert!(!open.holds(claim, shard, &ids[..2]));
+    fn receipt(claim: u64, message: u128) -> Receipt {
+        Receipt {
+            message: MessageId::new(Uuid::from_u128(message)),
+            queue: QueueName::new("orders").unwrap(),
+            shard: Shard::from_number(3),
+            claim: ClaimId::new(InstanceId(1), claim),
+            locator: Locator(1),
+        }
     }
 
+    #[test]
+    fn only_all_of_a_claim_is_whole() {
+        let open = OpenClaims::default();
+        let of = |claim, messages: &[u128]| -> Vec<Receipt> {
+            messages.iter().map(|message| receipt(claim, *message)).collect()
+        };
+        let group = |receipts: &[Receipt], test: fn(&OpenClaims, &Group<'_>) -> bool| {
+            let groups = Group::of(receipts.iter());
+            assert_eq!(groups.len(), 1);
+            test(&open, &groups[0])
+        };
+        let is_whole = |claim, messages: &[u128]| group(&of(claim, messages), OpenClaims::is_whole);
+        let holds = |claim, messages: &[u128]| group(&of(claim, messages), OpenClaims::holds);
+        of(7, &[1, 2, 3]).iter().for_each(|one| open.note(one.claim, one.shard, one.message));
+        assert!(is_whole(7, &[1, 2, 3]) && !is_whole(7, &[1, 2]));
+        assert!(holds(7, &[1, 2]) && !holds(7, &[1, 1]));
+        assert!(!is_whole(7, &[1, 2, 2]) && !is_whole(7, &[1, 2, 9]) && !is_whole(8, &[1, 2, 3]));
+        let settled = receipt(7, 1);
+        open.settled(settled.claim, settled.shard, settled.message);
+        assert!(is_whole(7, &[2, 3]) && !holds(7, &[1, 2]));
+    }
+
+    /// Guard: the end of a settlement notifies those that wait for it | `drop`: no `notify_waiters`
     #[tokio::test]
     async fn a_second_settlement_of_a_claim_begins_when_the_first_has_ended() {
         let open = OpenClaims::default();
-        let receipt = |n| Receipt {
-            message: MessageId::new(Uuid::from_u128(n)),
-            queue: QueueName::new("orders").unwrap(),
-            shard: Shard::from_number(3),
-            claim: ClaimId::new(InstanceId(1), 7),
-            locator: Locator(1),
-        };
-        let (one, other) = (receipt(1), receipt(2));
+        let (one, other) = (receipt(7, 1), receipt(7, 2));
         let first = open.end([&one].into_iter()).await;
         let mut second = pin!(open.end([&one, &other].into_iter()));
         assert!(poll!(&mut second).is_pending());
         drop(open.end([&other].into_iter()).await);
         assert!(poll!(&mut second).is_pending());
         drop(first);
-        second.await;
+        assert!(poll!(&mut second).is_ready(), "it is notified");
     }
 }

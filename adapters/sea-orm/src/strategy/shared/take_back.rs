@@ -2,7 +2,7 @@ use claimstream_domain::{Disposition, Receipt, Settled, Settlement};
 
 use crate::{
     database::{Database, sql::Sql, unit::run},
-    settle::group::Group,
+    strategy::shared::group::Group,
 };
 
 const TAKE_BACK: &str = "take an attempt back";

@@ -3,14 +3,21 @@ use claimstream_ports::StoreError;
 
 use crate::{
     database::{classify::may_have_committed, clock::micros, unit::run},
-    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement},
+    strategy::{
+        rows::row_strategy::RowStrategy,
+        shared::{answers::as_far_as_known, group::Group},
+    },
 };
 
 const RENEW: &str = "renew";
 
-impl RowSettlement {
+impl RowStrategy {
     /// Moves the ends of leases; receipts of one claim in one shard are written by one statement.
-    pub(crate) async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
+    pub(super) async fn renew_rows(
+        &self,
+        receipts: &[Receipt],
+        lease: Lease,
+    ) -> Result<Vec<Renewed>, StoreError> {
         match self.db.restarting(|| self.renew_together(receipts, lease)).await? {
             Some(renewed) => Ok(renewed),
             None => self.renew_one_by_one(receipts, lease).await,

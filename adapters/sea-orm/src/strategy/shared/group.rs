@@ -1,12 +1,9 @@
 use claimstream_domain::{ClaimId, Disposition, Locator, MessageId, QueueName, Receipt, Settlement, Shard};
 use uuid::Uuid;
 
-use crate::{
-    database::{
-        Database,
-        args::{Args, bytes},
-    },
-    settle::{alike::written_alike, open_claims::OpenClaims},
+use crate::database::{
+    Database,
+    args::{Args, bytes},
 };
 
 /// Rows of one claim in one place that are written by one statement.
@@ -48,14 +45,9 @@ impl<'a> Group<'a> {
         self.receipt.locator.0
     }
 
-    /// Whether it is all that the claim still holds in the shard.
-    pub(crate) fn is_whole(&self, open: &OpenClaims) -> bool {
-        open.is_whole(self.receipt.claim, self.receipt.shard, &self.messages)
-    }
-
-    /// Whether this process has taken all of it, each message once, and settled none of it.
-    pub(crate) fn is_held(&self, open: &OpenClaims) -> bool {
-        open.holds(self.receipt.claim, self.receipt.shard, &self.messages)
+    /// The claim, the shard and the messages.
+    pub(crate) fn claimed(&self) -> (ClaimId, Shard, &[MessageId]) {
+        (self.receipt.claim, self.receipt.shard, &self.messages)
     }
 
     pub(crate) fn args(&self, db: &Database) -> Args {
@@ -94,6 +86,15 @@ fn in_order<'a, K>(
         }
     }
     groups
+}
+
+/// Whether one statement can write both.
+pub(crate) fn written_alike(one: &Disposition, other: &Disposition) -> bool {
+    match (one, other) {
+        (Disposition::Done { .. }, Disposition::Done { .. }) => true,
+        (Disposition::Dead { reason: one, .. }, Disposition::Dead { reason: other, .. }) => one == other,
+        _ => one == other,
+    }
 }
 
 #[cfg(test)]

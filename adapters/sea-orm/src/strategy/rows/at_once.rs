@@ -12,7 +12,10 @@ use crate::{
         typed_row::row,
         unit::{rows, run},
     },
-    settle::{answers::as_far_as_known, group::Group, rows::RowSettlement, unknown::unknown},
+    strategy::{
+        rows::{read_back::unknown, row_strategy::RowStrategy},
+        shared::{answers::as_far_as_known, group::Group},
+    },
 };
 
 const SETTLE: &str = "settle";
@@ -25,7 +28,7 @@ enum Ended {
     Unknown(StoreError),
 }
 
-impl RowSettlement {
+impl RowStrategy {
     /// A lease that runs that long still runs, as a rule, when the statement is done.
     const MARGIN: Duration = Duration::from_secs(1);
 
@@ -34,7 +37,7 @@ impl RowSettlement {
     ///
     /// Usually every message is still ours, and the count proves it. Otherwise some have been ended, that cannot be undone, and
     /// it has to be found out which.
-    pub(crate) async fn settle_at_once(
+    pub(super) async fn settle_at_once(
         &self,
         settlements: &[Settlement],
     ) -> Result<Option<Vec<Settled>>, StoreError> {
@@ -62,7 +65,7 @@ impl RowSettlement {
         let mut groups = Group::of_settlements(settlements);
         let (_, group) = groups.pop().filter(|_| groups.is_empty())?;
         let runs_on = group.lease_end() >= self.db.known_now()?.saturating_add(micros(Self::MARGIN));
-        (runs_on && group.is_held(&self.open)).then_some(group)
+        (runs_on && self.open.holds(&group)).then_some(group)
     }
 
     async fn end_at_once(&self, settlements: &[Settlement], group: &Group<'_>) -> Result<Ended, StoreError> {
@@ -134,12 +137,6 @@ impl RowSettlement {
     fn accepted(&self, Settlement { receipt, .. }: &Settlement) -> Settled {
         self.open.settled(receipt.claim, receipt.shard, receipt.message);
         Settled::Accepted
-    }
-
-    /// Whether a lease still runs by the server's own clock. Until its end only this instance can have taken a row away.
-    pub(crate) async fn still_runs(&self, lease_end: i64) -> Result<bool, StoreError> {
-        self.db.clock.forget();
-        Ok(self.db.asking_back(|| self.db.now(self.db.relay(), SETTLE)).await? < lease_end)
     }
 }
 

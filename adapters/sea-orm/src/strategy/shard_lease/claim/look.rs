@@ -1,8 +1,7 @@
 use claimstream_domain::Shard;
-use claimstream_ports::{StoreError, StoreErrorKind};
+use claimstream_ports::StoreError;
 
 use crate::{
-    claim::visits::Visitor,
     database::{typed_row::row, unit::rows},
     strategy::shard_lease::{
         claim::claiming::{CLAIM, Claiming},
@@ -11,21 +10,9 @@ use crate::{
     },
 };
 
-impl Visitor for Claiming<'_> {
-    fn wants_more(&self) -> bool {
-        self.wanted() > 0 && (self.collected.taken.is_empty() || !self.time_left().is_zero())
-    }
-
-    fn has_some(&self) -> bool {
-        !self.collected.taken.is_empty()
-    }
-
-    fn visited(&self) -> &[Shard] {
-        &self.visited
-    }
-
+impl Claiming<'_> {
     /// Looks without locks which shards have due messages and are not leased to another instance.
-    async fn look(&self) -> Result<(), StoreError> {
+    pub(super) async fn look(&self) -> Result<(), StoreError> {
         let (store, queue) = (self.store, &self.request.queue);
         let args = store.db.args().with("queue", queue.as_str()).with("holder", store.holder.clone());
         let looked = store.db.clock.elapsed();
@@ -45,22 +32,6 @@ impl Visitor for Claiming<'_> {
         }
         store.known.heat(queue, &due, self.request.owner.instance().0, store.db.clock.elapsed());
         Ok(())
-    }
-
-    /// Takes from one shard. An error in it alone keeps the claim from no other shard.
-    async fn visit(&mut self, shard: Shard) -> Result<(), StoreError> {
-        self.visited.push(shard);
-        let queue = self.request.queue.clone();
-        match self.take_from(ShardKey { queue, shard }).await {
-            Err(error) if matches!(error.kind(), StoreErrorKind::Transient | StoreErrorKind::Corrupt) => {
-                self.on.rest();
-                self.store.known.short(&self.request.queue, shard);
-                tracing::debug!(queue = %self.request.queue, shard = shard.number(), %error, "shard skipped");
-                self.trouble.get_or_insert(error);
-                Ok(())
-            }
-            done => done,
-        }
     }
 }
 

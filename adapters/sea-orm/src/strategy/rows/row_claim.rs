@@ -8,7 +8,6 @@ use claimstream_ports::StoreError;
 use sea_orm::Value;
 
 use crate::{
-    claim::row_claims::RowClaims,
     database::{
         Database,
         args::{Args, bytes},
@@ -16,30 +15,53 @@ use crate::{
         held::Held,
         unit::rows,
     },
+    strategy::{rows::row_strategy::RowStrategy, shared::shard_walk::ShardWalk},
 };
 
-const CLAIM: &str = "claim";
+/// The operation that errors of claims name.
+pub(super) const CLAIM: &str = "claim";
 
-/// One claim call: what it asks for, and the connection it asks on.
-pub(crate) struct Call<'a> {
-    pub(crate) claims: &'a RowClaims,
-    pub(crate) on: &'a Held<'a>,
-    pub(crate) request: ClaimRequest,
-    /// An answer was lost: a statement may still mark more than is known.
-    pub(crate) in_doubt: AtomicBool,
+/// A claim under way, from its request to its messages: it marks rows shard by shard, then commits, then reads them.
+///
+/// It is one connection where one is enough.
+pub(super) struct RowClaim<'a> {
+    pub(super) store: &'a RowStrategy,
+    pub(super) on: Held<'a>,
+    pub(super) request: ClaimRequest,
+    pub(super) walk: ShardWalk<'a>,
+    /// How many rows it has marked.
+    pub(super) marked: u32,
+    /// The end of the lease of all that it has marked; 0 before the first one.
+    pub(super) lease_end: i64,
+    /// An answer was lost: a statement may have marked more than is known.
+    pub(super) in_doubt: AtomicBool,
 }
 
-impl<'a> Call<'a> {
-    /// The database, for as long as the call lasts.
-    pub(crate) fn db(&self) -> &'a Database {
-        &self.claims.db
+impl<'a> RowClaim<'a> {
+    pub(super) fn of(store: &'a RowStrategy, request: ClaimRequest) -> Self {
+        let light = store.weights.fitting(&request.queue, request.budget);
+        let limit = request.limit.min(ClaimRequest::MOST).min(light);
+        Self {
+            store,
+            on: Held::new(&store.db),
+            walk: ShardWalk::of(&store.known, request.queue.clone()),
+            request: ClaimRequest { limit, ..request },
+            marked: 0,
+            lease_end: 0,
+            in_doubt: AtomicBool::default(),
+        }
     }
 
-    /// The end of a claim's lease. A call that is repeated with the same claim id gets another end, so that it does not
+    /// The database, for as long as the claim lasts.
+    pub(super) fn db(&self) -> &'a Database {
+        &self.store.db
+    }
+
+    /// The end of a lease that begins now. A call that is repeated with the same claim id gets another end, so that it does not
     /// read the first call's messages again.
-    pub(crate) fn lease_end(&self, now: i64) -> i64 {
+    pub(super) fn new_lease_end(&self, now: i64) -> i64 {
         let lease_end = now + micros(self.request.lease.duration());
-        let mut last = self.claims.last_lease.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.store.last_lease.lock().unwrap_or_else(PoisonError::into_inner);
         let lease_end = match *last {
             Some((claim, end)) if claim == self.request.claim => lease_end.max(end + 1),
             _ => lease_end,
@@ -49,7 +71,7 @@ impl<'a> Call<'a> {
     }
 
     /// How many rows of a shard carry this claim, after an answer was lost.
-    pub(crate) async fn read_back(
+    pub(super) async fn read_back(
         &self,
         shard: Shard,
         lease_end: i64,
@@ -70,12 +92,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(crate) fn read_args(&self, shards: &[Shard], lease_end: i64) -> Args {
+    pub(super) fn read_args(&self, shards: &[Shard], lease_end: i64) -> Args {
         let shards = shards.iter().map(|shard| Value::from(shard.number()));
         self.shard_args(Shard::from_number(0)).with("lease_end", lease_end).with_list("shards", shards)
     }
 
-    pub(crate) fn shard_args(&self, shard: Shard) -> Args {
+    pub(super) fn shard_args(&self, shard: Shard) -> Args {
         self.db()
             .args()
             .with("queue", self.request.queue.as_str())

@@ -9,18 +9,20 @@ use crate::database::sql::Sql;
 /// How an outbox claims messages and ends claims; chosen once, when it is opened.
 #[async_trait]
 pub(crate) trait ClaimStrategy: Send + Sync {
-    /// Claims due messages of a queue, as many as are asked for and there are.
+    /// Claims due messages of a queue, at most as many as the request asks for.
     async fn claim(self: Arc<Self>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Ends claims, and says of each whether it was still its claim's to end.
+    /// Ends claims, and returns of each whether it was still its claim's to end.
     async fn settle(self: Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError>;
 
-    /// Extends the leases of claims, and says of each whether it was still there.
+    /// Extends the leases of claims, and returns of each whether it was still there.
     async fn renew(self: Arc<Self>, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError>;
 
-    /// Gives back the messages that were read ahead for claims that will not come, and waits until they are back.
-    async fn give_back(self: Arc<Self>, queue: &QueueName) -> Result<(), StoreError>;
+    /// Makes messages due again that were read ahead for claims that will not come, and waits until they are.
+    async fn release_read_ahead(self: Arc<Self>, _: &QueueName) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// The statement that finds due messages, by its name, for the doctor to explain.
-    fn statement(&self) -> (&'static str, &Sql);
+    fn due_statement(&self) -> (&'static str, &Sql);
 }

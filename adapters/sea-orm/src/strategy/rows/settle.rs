@@ -1,61 +1,37 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use claimstream_domain::{Disposition, Locator, Receipt, Settled, Settlement};
+use claimstream_domain::{Disposition, Settled, Settlement};
 use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{
     database::{
-        Database,
         args::Args,
         classify::may_have_committed,
         clock::micros,
         sql::Sql,
-        typed_row::row,
         unit::{rows, run},
     },
     dead_letters::letters::bury,
-    enqueue::rows::Enqueueing,
-    failover::Failover,
-    settle::{
-        answers::as_far_as_known,
-        children::{children, emit},
-        group::Group,
-        open_claims::{Ending, OpenClaims},
-        unknown::unknown,
+    strategy::{
+        rows::{open_claims::Ending, row_strategy::RowStrategy},
+        shared::{
+            answers::as_far_as_known,
+            children::{children, emit},
+            group::Group,
+        },
     },
 };
 
 const SETTLE: &str = "settle";
 
-/// How an attempt to write several settlements in one transaction ended.
-enum Together {
-    /// Every row was ours; committed.
-    Accepted,
-    /// Some row was not ours; rolled back.
-    Disputed,
-    /// The answer to the commit was lost.
-    Unknown(StoreError),
-}
-
-/// Ends claims that are rows of the queue.
-pub(crate) struct RowSettlement {
-    pub(crate) db: Arc<Database>,
-    pub(crate) enqueueing: Arc<Enqueueing>,
-    pub(crate) failover: Failover,
-    pub(crate) open: OpenClaims,
-}
-
-impl RowSettlement {
-    pub(crate) fn of(enqueueing: Arc<Enqueueing>, failover: Failover) -> Self {
-        Self { db: Arc::clone(&enqueueing.db), enqueueing, failover, open: OpenClaims::default() }
-    }
-
+impl RowStrategy {
     const UNKNOWN_TRIES: u32 = 3;
     /// How long a call waits for the end of another that settles one of its claims.
     const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-    pub(crate) async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+    /// Ends claims that are rows of the queue.
+    pub(super) async fn settle_rows(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let _ending = self.begin_ending(settlements).await?;
         match self.settle_at_once(settlements).await? {
             Some(settled) => Ok(settled),
@@ -142,7 +118,7 @@ impl RowSettlement {
         as_far_as_known(settled, &Settled::Unknown, trouble)
     }
 
-    pub(crate) async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {
+    pub(super) async fn alone(&self, settlement: &Settlement) -> Result<Settled, StoreError> {
         let mut settlement = settlement.clone();
         for _ in 0..Self::UNKNOWN_TRIES {
             let one = std::slice::from_ref(&settlement);
@@ -164,60 +140,10 @@ impl RowSettlement {
         Err(StoreError::new(StoreErrorKind::Unavailable, SETTLE, "the outcome stayed unknown"))
     }
 
-    /// Where a renewal has moved a claimed row to, if it did.
-    pub(crate) async fn trace(&self, receipt: &Receipt) -> Result<Option<Locator>, StoreError> {
-        let args = Group::one(receipt).args(&self.db);
-        let found = self
-            .db
-            .restarting(|| rows(self.db.relay(), SETTLE, self.db.sql.settle.trace.bind(&args)))
-            .await?;
-        for row in &found {
-            let Traced { id, lease_end } = Traced::read(row)?;
-            if id == receipt.message.uuid() {
-                return Ok(Some(Locator(lease_end)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Finds out whether a transaction whose commit went unanswered took effect.
-    ///
-    /// It was all or nothing, so one row that still carries its claim proves that it did not. Rows that are gone while
-    /// their lease runs can only have been taken away by us. Rows that are gone after their lease has ended prove
-    /// nothing.
-    async fn took_effect(&self, settlements: &[Settlement], lost: &StoreError) -> Result<bool, StoreError> {
-        let mut first_end = i64::MAX;
-        for group in Group::of(settlements.iter().map(|settlement| &settlement.receipt)) {
-            // An error of a question says nothing about the commit, whatever its kind.
-            if self.has_rows_left(&group).await.map_err(|_| unknown(lost))? {
-                return Ok(false);
-            }
-            first_end = first_end.min(group.lease_end());
-        }
-        if self.still_runs(first_end).await.map_err(|_| unknown(lost))? {
-            tracing::warn!(count = settlements.len(), error = %lost, "the answer to a settlement was lost; its rows were read back");
-            return Ok(true);
-        }
-        Err(unknown(lost))
-    }
-
-    /// Whether a row is still where its claim left it; it waits for a transaction that is at work on the row.
-    pub(crate) async fn has_rows_left(&self, group: &Group<'_>) -> Result<bool, StoreError> {
-        let args = group.args(&self.db);
-        let left = self
-            .db
-            .asking_back(|| rows(self.db.relay(), SETTLE, self.db.sql.settle.find.bind(&args)))
-            .await?;
-        Ok(!left.is_empty())
-    }
-
     /// What ends a group as done.
-    pub(crate) fn done(&self, group: &Group<'_>) -> Statement {
-        let sql = if group.is_whole(&self.open) {
-            &self.db.sql.settle.done_whole
-        } else {
-            &self.db.sql.settle.done
-        };
+    pub(super) fn done(&self, group: &Group<'_>) -> Statement {
+        let sql =
+            if self.open.is_whole(group) { &self.db.sql.settle.done_whole } else { &self.db.sql.settle.done };
         sql.bind(&group.args(&self.db))
     }
 
@@ -255,7 +181,65 @@ impl RowSettlement {
     }
 }
 
-row! {
-    /// Where a claimed row is now.
-    struct Traced of "settle/trace" { id: uuid::Uuid, lease_end: i64 }
+/// How an attempt to write several settlements in one transaction ended.
+enum Together {
+    /// Every row was ours; committed.
+    Accepted,
+    /// Some row was not ours; rolled back.
+    Disputed,
+    /// The answer to the commit was lost.
+    Unknown(StoreError),
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use std::{pin::pin, sync::Arc, task::Poll};
+
+    use claimstream_domain::{ClaimId, InstanceId, Locator, MessageId, QueueName, Receipt, Shard};
+    use futures::poll;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{OpenOptions, SeaOrmOutbox, StoreTimer, strategy::rows::marking::Marking};
+
+    fn settlement() -> Settlement {
+        let receipt = Receipt {
+            message: MessageId::new(Uuid::from_u128(1)),
+            queue: QueueName::new("orders").unwrap(),
+            shard: Shard::from_number(3),
+            claim: ClaimId::new(InstanceId(1), 7),
+            locator: Locator(1),
+        };
+        Settlement { receipt, disposition: Disposition::Done { emit: Vec::new() } }
+    }
+
+    /// Guard: a settlement waits for another one of its claim, and for so long at most | `begin_ending`: no `timeout`
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_settlement_waits_for_another_one_of_its_claim_and_for_five_seconds_at_most() {
+        let file = std::env::temp_dir().join(format!("claimstream-ending-{}.db", Uuid::now_v7()));
+        let (timer, hand) = StoreTimer::by_hand();
+        let options = OpenOptions { timer, ..OpenOptions::default() };
+        let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
+        let rooms = &outbox.rooms;
+        let store =
+            RowStrategy::of(Arc::clone(&rooms.enqueueing), rooms.failover.clone(), Marking::PreemptiveUpdate);
+        let one = [settlement()];
+        let other = store.begin_ending(&one).await.unwrap();
+        {
+            let mut late = pin!(store.settle_rows(&one));
+            assert!(poll!(&mut late).is_pending());
+            hand.advance(RowStrategy::ENDS_WITHIN - Duration::from_nanos(1));
+            assert!(poll!(&mut late).is_pending());
+            hand.advance(Duration::from_nanos(1));
+            let Poll::Ready(Err(error)) = poll!(&mut late) else { panic!("it waits on") };
+            assert_eq!(error.kind(), StoreErrorKind::Transient);
+            assert!(error.to_string().ends_with("a message is being settled already"), "{error}");
+        }
+        let mut in_time = pin!(store.settle_rows(&one));
+        assert!(poll!(&mut in_time).is_pending());
+        drop(other);
+        // No time passes: without a notification it would wait for ever.
+        assert_eq!(in_time.await.unwrap(), [Settled::Superseded]);
+        let _ = std::fs::remove_file(file);
+    }
 }
