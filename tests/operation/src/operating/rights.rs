@@ -165,7 +165,7 @@ async fn works_alone(outbox: &SeaOrmOutbox) {
     audit(outbox).await;
     outbox.observe().await.expect("observe");
     outbox.leases(None, 10).await.expect("leases");
-    outbox.find(&[MessageId::new(Uuid::nil())]).await.expect("find");
+    FindMessages::find(outbox, &[MessageId::new(Uuid::nil())]).await.expect("find");
     let findings = outbox.doctor().await.expect("findings");
     let failures: Vec<_> = findings.into_iter().filter(|one| one.severity == Severity::Failure).collect();
     assert!(failures.is_empty(), "{failures:?}");
@@ -306,7 +306,7 @@ async fn steps(outbox: &SeaOrmOutbox) {
     let key = StepKey::new("rights", "7", "").expect("a key");
     let tx = outbox.begin().await.expect("begin");
     StepLedger::begin(outbox, &tx, &NewStep::new(key.clone(), 1)).await.expect("a step");
-    let found = outbox.find(&tx, &key).await.expect("a look").expect("a step");
+    let found = StepLedger::find(outbox, &tx, &key).await.expect("a look").expect("a step");
     outbox.lock(&tx, &key, LockWait::NoWait).await.expect("a lock");
     assert!(outbox.advance(&tx, &key, &found, &StepChange::to(2)).await.expect("a change").is_some());
     let id = SagaId::new(Uuid::now_v7());
