@@ -9,12 +9,12 @@ use tokio::sync::Mutex;
 ///
 /// Calls that come while it is being made wait for that, and have its failure as well. Otherwise each would try again for itself, one after the other.
 pub(crate) struct Shared<T, E> {
-    state: Mutex<State<T, E>>,
+    state: Mutex<SharedState<T, E>>,
     /// How many attempts have failed.
     failures: AtomicU64,
 }
 
-struct State<T, E> {
+struct SharedState<T, E> {
     made: Option<T>,
     failed: Option<E>,
 }
@@ -47,7 +47,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
         }
     }
 
-    /// Has the next call make it anew, if this is what there is.
+    /// Has the next call make it again, if this is what there is.
     #[cfg(any(test, feature = "redis-streams"))]
     pub(crate) async fn forget(&self, is_this: impl FnOnce(&T) -> bool) {
         let mut state = self.state.lock().await;
@@ -59,7 +59,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
 
 impl<T, E> Default for Shared<T, E> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { made: None, failed: None }), failures: AtomicU64::new(0) }
+        Self { state: Mutex::new(SharedState { made: None, failed: None }), failures: AtomicU64::new(0) }
     }
 }
 

@@ -17,8 +17,8 @@ use crate::{
     Exit, OneDatabase,
     binlog::examine_binlog,
     config::{
-        ChannelSettings, Channels, Config, Database, DatabaseName, DirectorySource, Notifications,
-        ProviderChoice, Serve, TemplatePlace,
+        ChannelSettings, Channels, Config, DatabaseName, DatabaseSettings, DirectorySource,
+        NotificationSettings, ProviderChoice, Serve, TemplatePlace,
     },
     directory,
     failure::Failure,
@@ -135,7 +135,7 @@ async fn examine(database: &OneDatabase) -> Examined {
 }
 
 /// The tables that are gone, as far as they can be why the database cannot be opened.
-async fn examine_gone(database: &Database) -> Option<Finding> {
+async fn examine_gone(database: &DatabaseSettings) -> Option<Finding> {
     let gone = database.plan().await.ok()?.gone;
     (!gone.is_empty()).then(|| {
         found(Severity::Failure, "tables", format!("gone: {}; restore them from a backup", gone.join(", ")))
@@ -181,7 +181,7 @@ async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> Examined {
 
 /// Whether anything about notifications is set to another value than its default.
 fn sets_notifications(config: &Config) -> bool {
-    config.notifications != Notifications::default() || config.channels != Channels::default()
+    config.notifications != NotificationSettings::default() || config.channels != Channels::default()
 }
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {
@@ -345,9 +345,11 @@ fn examine_serve(config: &Config) -> Option<Finding> {
     }
     let listen = serve.listen;
     Some(match tokens {
-        None => {
-            found(Severity::Warning, "serve", format!("{listen}: anybody on this machine may do everything"))
-        }
+        None => found(
+            Severity::Warning,
+            "serve",
+            format!("{listen}: every user of this machine may do everything"),
+        ),
         Some(tokens) => {
             let proxy =
                 if listen.ip().is_loopback() { "" } else { "; put a proxy that speaks TLS in front of it" };

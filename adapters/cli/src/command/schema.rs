@@ -5,7 +5,7 @@ use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
 
 use super::{reshard, schema_extra, schema_plan};
 use crate::{
-    config::{Config, Database},
+    config::{Config, DatabaseSettings},
     failure::Failure,
     schema_arguments::{DialectName, SchemaCommand},
 };
@@ -21,7 +21,7 @@ pub(super) async fn run(
             print(dialect, shards.unwrap_or(config.database.shards), config, out)
         }
         SchemaCommand::Plan { shards, sql, json } => {
-            let shown = schema_plan::Shown { statements: sql, as_json: json };
+            let shown = schema_plan::PlanView { statements: sql, as_json: json };
             schema_plan::run(shards, shown, &config.database, out).await
         }
         SchemaCommand::Apply { shards, json } => apply(shards, json, &config.database, out).await,
@@ -54,10 +54,10 @@ fn print(
 async fn apply(
     shards: Option<ShardCount>,
     as_json: bool,
-    database: &Database,
+    database: &DatabaseSettings,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
+    let database = DatabaseSettings { shards: shards.unwrap_or(database.shards), ..database.clone() };
     let gone = database.plan().await?.gone;
     if !gone.is_empty() {
         let why = "restore them from a backup; tables made without rows would hide what was lost";

@@ -5,13 +5,13 @@ use claimstream_sea_orm::{SchemaPlan, SchemaStep};
 use serde_json::{Value, json};
 
 use crate::{
-    config::Database,
+    config::DatabaseSettings,
     failure::Failure,
     table::{Column, Table},
 };
 
 /// What of a plan is printed, and how.
-pub(super) struct Shown {
+pub(super) struct PlanView {
     pub(super) statements: bool,
     pub(super) as_json: bool,
 }
@@ -19,11 +19,11 @@ pub(super) struct Shown {
 /// Shows what `schema apply` would send.
 pub(super) async fn run(
     shards: Option<ShardCount>,
-    shown: Shown,
-    database: &Database,
+    shown: PlanView,
+    database: &DatabaseSettings,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
-    let database = Database { shards: shards.unwrap_or(database.shards), ..database.clone() };
+    let database = DatabaseSettings { shards: shards.unwrap_or(database.shards), ..database.clone() };
     let plan = database.plan().await?;
     match shown.as_json {
         true => writeln!(out, "{}", as_value(&plan))?,

@@ -4,7 +4,7 @@ use claimstream_domain::{Retention, ShardCount, notification::InAppEntry, step::
 use claimstream_sea_orm::{OpenOptions, Order, Strategy, StrategyChoice};
 
 use super::{
-    claiming::{Claiming, LockPlace},
+    claiming::{ClaimingChoice, LockPlace},
     contradiction::Contradiction,
     database_url::DatabaseUrl,
     secret::SecretSource,
@@ -13,13 +13,13 @@ use super::{
 
 /// Where the outbox is and how it is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Database {
+pub struct DatabaseSettings {
     /// The database; there is no default.
     pub url: Option<DatabaseUrl>,
     /// The password, instead of one in the URL.
     pub password: SecretSource,
     /// How messages are claimed; `auto` by default.
-    pub strategy: Claiming,
+    pub strategy: ClaimingChoice,
     /// Under `lock_guarded`: the strategy behind the lock; `preemptive_update` by default.
     pub guarded: StrategyChoice,
     /// Under `lock_guarded`: where the lock is; there is no default. Other strategies leave it alone.
@@ -44,7 +44,7 @@ pub struct Database {
     pub acquire_timeout: Duration,
 }
 
-impl Database {
+impl DatabaseSettings {
     /// Shows its keys in this section.
     pub(super) fn each_in(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         let mut visit = |name: &str, setting: &mut dyn Setting| visit(&format!("{section}.{name}"), setting);
@@ -97,30 +97,30 @@ impl Database {
     }
 }
 
-impl Database {
+impl DatabaseSettings {
     /// The store's strategy: the one that is chosen, or the one behind the lock.
     pub fn choice(&self) -> StrategyChoice {
         match self.strategy {
-            Claiming::Bare(choice) => choice,
-            Claiming::LockGuarded => self.guarded,
+            ClaimingChoice::Bare(choice) => choice,
+            ClaimingChoice::LockGuarded => self.guarded,
         }
     }
 
     fn contradiction_of_lock(&self) -> Option<(&'static str, String)> {
         let why = "lock_guarded needs a lock; set database.lock = \"database\", or one such as \
                    database.lock = \"redis://host:6379/0\"";
-        let lacks_lock = self.strategy == Claiming::LockGuarded && self.lock.is_none();
+        let lacks_lock = self.strategy == ClaimingChoice::LockGuarded && self.lock.is_none();
         lacks_lock.then(|| ("strategy", why.into()))
     }
 }
 
-impl Default for Database {
+impl Default for DatabaseSettings {
     fn default() -> Self {
         let options = OpenOptions::default();
         Self {
             url: None,
             password: SecretSource::default(),
-            strategy: Claiming::Bare(options.strategy),
+            strategy: ClaimingChoice::Bare(options.strategy),
             guarded: StrategyChoice::Exactly(Strategy::PreemptiveUpdate),
             lock: None,
             order: options.order,

@@ -1,8 +1,8 @@
 /// Every key that exists, as `section.key`.
 #[derive(Debug)]
-pub(super) struct Keys(Vec<String>);
+pub(super) struct ConfigKeys(Vec<String>);
 
-impl Keys {
+impl ConfigKeys {
     pub(super) fn new(names: Vec<String>) -> Self {
         Self(names)
     }

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use claimstream_domain::{Retention, ShardCount, StrainLimit, notification::InAppEntry, step::StepRetention};
+use claimstream_domain::{LoadLimit, Retention, ShardCount, notification::InAppEntry, step::StepRetention};
 use claimstream_ports::Telemetry;
 
 use crate::{
@@ -53,7 +53,7 @@ pub struct OpenOptions {
     /// until they are erased.
     pub in_app_retention: Option<Duration>,
     /// Under how much strain a sweep still goes on.
-    pub strain_limit: StrainLimit,
+    pub strain_limit: LoadLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
     pub lag: Option<LagGauge>,
     /// What counts and times enqueueing, sweeps, waits for connections and restarted transactions; nothing by default. A relay has
@@ -85,7 +85,7 @@ impl Default for OpenOptions {
             retention: Retention::default(),
             step_retention: StepRetention::DEFAULT,
             in_app_retention: Some(InAppEntry::RETENTION),
-            strain_limit: StrainLimit::default(),
+            strain_limit: LoadLimit::default(),
             lag: None,
             telemetry: None,
             timer: StoreTimer::default(),

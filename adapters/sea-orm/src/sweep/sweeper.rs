@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimit};
+use claimstream_domain::{Disposition, LoadLimit, Retention, Settled, Settlement};
 use claimstream_ports::StoreError;
 use sea_orm::{DbErr, Statement};
 
@@ -28,7 +28,7 @@ pub(crate) struct Sweeper {
     pub(crate) step_retention: Duration,
     /// How long entries of inboxes are kept; until they are erased if there is none.
     pub(crate) in_app_retention: Option<Duration>,
-    pub(crate) limit: StrainLimit,
+    pub(crate) limit: LoadLimit,
     pub(crate) lag: Option<LagGauge>,
     pub(crate) leftovers: Arc<Leftovers>,
     /// The server does not show its history list.
@@ -43,7 +43,7 @@ impl Sweeper {
         retention: Retention,
         step_retention: Duration,
         in_app_retention: Option<Duration>,
-        limit: StrainLimit,
+        limit: LoadLimit,
         lag: Option<LagGauge>,
     ) -> Self {
         Self {
