@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_can_be_used_no_more_is_made_anew() {
+    async fn a_connection_that_is_no_longer_usable_is_made_again() {
         let shared = Shared::<u32, &str>::default();
         assert_eq!(shared.get(|_| true, async { Ok(1) }).await, Ok(1));
         assert_eq!(shared.get(|made| *made > 1, async { Ok(2) }).await, Ok(2));

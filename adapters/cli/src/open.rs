@@ -178,7 +178,7 @@ mod tests {
     /// Guard: a password file that is missing for a moment ends no relay of several databases | `location`: `Config` for a
     /// file as well; or one_relay.rs `open`: `NoSecret` ends it
     #[test]
-    fn a_password_file_that_is_missing_is_told_from_a_configuration_that_is_wrong() {
+    fn a_password_file_that_is_missing_is_distinguished_from_a_configuration_that_is_wrong() {
         let database = |password| DatabaseSettings {
             url: DatabaseUrl::new("mysql://app@127.0.0.1/shop").ok(),
             password,

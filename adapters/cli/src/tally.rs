@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_each_queue_and_begins_anew_after_a_look() {
+    fn counts_each_queue_and_begins_at_zero_after_a_look() {
         let (orders, mails) = (QueueName::new("orders").unwrap(), QueueName::new("mails").unwrap());
         let tally = Arc::new(Tally::of(None, TokioTimer::new()));
         let telemetry = tally.and(Some(Arc::new(Vec::<Arc<dyn Telemetry>>::new())));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_hides_behind_no_old_answer() {
+    fn a_failure_is_reported_and_hides_behind_no_old_answer() {
         let (cache, hand, _) = world();
         ask(&cache, &["a"]).unwrap();
         assert!(ask(&cache, &["a", "away"]).is_err());

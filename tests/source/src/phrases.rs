@@ -15,8 +15,11 @@ pub(super) fn name_the_actor(tree: &Tree) -> Vec<String> {
     let core = core.filter(|file| !NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
     let tests = TESTS.map(|folder| tree.files(folder, ".rs", 1)).into_iter().flatten();
     let tests: Vec<_> = tests.filter(|file| file.path != OURS).collect();
-    let names = tests.iter().flat_map(named).collect::<Vec<_>>();
-    let checked = core.chain(tests).flat_map(|file| complaints(&file, &REFUSED_WORDS));
+    let core: Vec<_> = core.collect();
+    let named_well =
+        core.iter().filter(|file| !NAMES_NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
+    let names = named_well.chain(&tests).flat_map(named);
+    let checked = core.iter().chain(&tests).flat_map(|file| complaints(file, &REFUSED_WORDS));
     everywhere.chain(checked).chain(names).collect()
 }
 
@@ -43,7 +46,7 @@ const CORE: [&str; 19] = [
     "examples",
 ];
 
-/// Tests where none is left either, nor in the name of a function.
+/// Tests where none is left either.
 const TESTS: [&str; 8] = [
     "tests",
     "adapters/board/tests",
@@ -63,6 +66,9 @@ const NOT_YET: [&str; 5] = [
     "adapters/sea-orm/src/sql/receipts/",
     "adapters/memory/src/tables/notifications.rs",
 ];
+
+/// The folders of [`CORE`] in which functions are still named by some.
+const NAMES_NOT_YET: [&str; 4] = ["app/outbox", "app/publishing", "adapters/memory", "adapters/sea-orm"];
 
 /// This file lists the phrases.
 const OURS: &str = "tests/source/src/phrases.rs";

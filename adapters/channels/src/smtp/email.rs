@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_stands_beside_the_text_with_its_picture_and_a_text_names_the_picture() {
+    fn a_page_accompanies_the_text_with_its_picture_and_a_text_names_the_picture() {
         let picture = Some("https://shop.example/1.png?a=1&b=2".to_owned());
         let html = Some("<p>Hello</p>".to_owned());
         let mail = written(

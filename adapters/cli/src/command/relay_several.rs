@@ -72,7 +72,7 @@ fn follow(loaded: &Loaded, followed: &mut Config, relays: &mut Relays, measuring
         tracing::error!("the configuration has no section [databases.NAME] any more; all goes on as before");
         return;
     }
-    if beside_databases(&config) != beside_databases(followed) {
+    if without_databases(&config) != without_databases(followed) {
         tracing::warn!(
             "settings outside [databases.NAME] have changed; they take effect when the process is restarted"
         );
@@ -84,7 +84,7 @@ fn follow(loaded: &Loaded, followed: &mut Config, relays: &mut Relays, measuring
     *followed = config;
 }
 
-fn beside_databases(config: &Config) -> Config {
+fn without_databases(config: &Config) -> Config {
     Config { databases: Databases::default(), ..config.clone() }
 }
 

@@ -61,10 +61,10 @@ impl Config {
     /// Shows every key and its value to `visit`. It is the only list of them.
     pub(crate) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.database.each_in("database", visit);
-        self.each_beside_database(visit);
+        self.each_but_database(visit);
     }
 
-    pub(super) fn each_beside_database(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+    pub(super) fn each_but_database(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.databases.each(visit);
         self.relay.each(visit);
         retry::each(&mut self.requests, "requests.retry", visit);

@@ -45,7 +45,7 @@ impl Config {
         };
         config.database.each_in("database", &mut assign);
         config.databases.inherit(&config.database, |key| assignments.contains_key(key));
-        config.each_beside_database(&mut assign);
+        config.each_but_database(&mut assign);
         let origins = assignments.into_iter().map(|(key, given)| (key, given.origin)).collect();
         let loaded = Self::checked(Loaded { config, origins, sources: sources.clone() }, &mut faults);
         ConfigError::unless_empty(faults).map(|()| loaded)

@@ -11,7 +11,7 @@ const ASKED: [&str; 4] = ["doctor", "--after-failover", "--quiet-for", "0s"];
 async fn shows_what_a_failover_has_left_repairs_it_once_it_is_asked_to_and_notes_who_did() {
     let operator = Operator::with_database();
     let none = operator.run(&["doctor", "--after-failover"]).succeeded();
-    assert_eq!(none, "the failover left no work without a worker\n");
+    assert_eq!(none, "nothing is left without a worker\n");
     operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
     let file = format!("sqlite://{}", operator.path("claimstream.db").display());
     let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_nobody_ends_is_given_to_the_next_message() {
+    fn a_trial_without_an_end_is_given_to_the_next_message() {
         let mut breaker = opened();
         let Admission::Granted(trial) = breaker.admit(at(20)) else { panic!("refused") };
         breaker.abandon(trial, at(21));
