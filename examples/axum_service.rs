@@ -42,7 +42,7 @@ async fn main() -> Result<(), Failure> {
     run("sqlite://shop.db", listener, shutdown_signal()?).await
 }
 
-/// Serves and bills until told to stop, then ends in order: the server first takes no more requests, and the pipeline
+/// Serves and bills until a signal stops it, then ends in order: the server first takes no more requests, and the pipeline
 /// finishes the messages that it has in hand.
 async fn run(
     url: &str,

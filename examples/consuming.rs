@@ -7,12 +7,12 @@
 use std::{error::Error, pin::pin, sync::Arc, time::Duration};
 
 use claimstream::{RelayConfig, RetryPolicy};
-use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace};
+use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqConsumer};
 use claimstream_domain::Received;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::{
     StepResult,
-    inbox::{Consumer, Handed, Inbox, Undone, deliveries},
+    inbox::{Consumer, Handed, Inbox, StepError, deliveries},
 };
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, StreamExt};
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 
 async fn consume(database: Arc<SeaOrmOutbox>, broker_url: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
     let inbox = Inbox::new(database, &RelayConfig::default())?;
-    let broker = RabbitMqConsumer::new(RabbitMqPlace::new(broker_url)?, "orders");
+    let broker = RabbitMqConsumer::new(RabbitMqConfig::new(broker_url)?, "orders");
     let (shipping, timer) = (Consumer::new("shipping")?, TokioTimer::new());
     let consumption = inbox.consumption(shipping, TokioTimer::new(), RetryPolicy::default(), |tx, order| {
         ship(tx, order).boxed()
@@ -64,8 +64,8 @@ async fn consume(database: Arc<SeaOrmOutbox>, broker_url: &str) -> Result<(), Bo
     Ok(())
 }
 
-async fn ship(tx: &DatabaseTransaction, order: &Received) -> Result<StepResult, Undone> {
-    let body = std::str::from_utf8(order.body.bytes()).map_err(Undone::bury)?;
+async fn ship(tx: &DatabaseTransaction, order: &Received) -> Result<StepResult, StepError> {
+    let body = std::str::from_utf8(order.body.bytes()).map_err(StepError::bury)?;
     let insert = "INSERT INTO shipment (order_body) VALUES (?)";
     let insert = sea_orm::Statement::from_sql_and_values(tx.get_database_backend(), insert, [body.into()]);
     tx.execute_raw(insert).await.map_err(|e| store_error("ship", e))?;

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_had_begun_with_never_counts_and_everything_else_does_in_the_end() {
+    fn what_was_not_begun_never_counts_and_everything_else_does_in_the_end() {
         assert!(!ClaimEnd::Unbegun.counts());
         for end in [ClaimEnd::Failed, ClaimEnd::LetGo, ClaimEnd::CutOff] {
             assert!(end.counts(), "{end:?}");

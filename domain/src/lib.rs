@@ -116,7 +116,7 @@ pub use settlement::{Disposition, Renewed, Settled, Settlement};
 pub use shard::{Shard, ShardCount};
 pub use state::{Event, IllegalTransition, State};
 pub use status::QueueStatus;
-pub use sweep::{Strain, StrainLimit, SweepPace};
+pub use sweep::{Load, LoadLimit, SweepPace};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, decide};
 pub use wait::waited;

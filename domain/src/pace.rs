@@ -42,14 +42,14 @@ pub struct Pace {
 
 impl Pacing {
     /// How many claims in a row may follow wakeups at once though they bring nothing.
-    pub const WAKEUPS_IN_VAIN: u32 = 4;
+    pub const FRUITLESS_WAKEUPS: u32 = 4;
 
-    /// How long after a claim a wakeup is put off, if the `in_vain` newest claims each followed a wakeup and brought nothing.
+    /// How long after a claim a wakeup is put off, if the `fruitless` newest claims each followed a wakeup and brought nothing.
     ///
     /// One that was claimed by the time that its wakeup is noticed is common and no reason to sleep over the next; a flood of
     /// wakeups for messages that others take must not be a flood of claims.
-    pub fn wakeup_delay(&self, in_vain: u32) -> Duration {
-        if in_vain > Self::WAKEUPS_IN_VAIN { self.idle_min } else { Duration::ZERO }
+    pub fn wakeup_delay(&self, fruitless: u32) -> Duration {
+        if fruitless > Self::FRUITLESS_WAKEUPS { self.idle_min } else { Duration::ZERO }
     }
 
     /// Refuses waits of nothing and bounds in the wrong order.
@@ -146,10 +146,10 @@ mod tests {
         }
 
         #[test]
-        fn wakeups_are_put_off_only_after_several_in_vain_and_by_the_shortest_wait(in_vain in any::<u32>()) {
+        fn wakeups_are_put_off_only_after_several_fruitless_ones_and_by_the_shortest_wait(fruitless in any::<u32>()) {
             let pacing = Pacing::default();
-            let put_off = pacing.wakeup_delay(in_vain);
-            let expected = if in_vain > Pacing::WAKEUPS_IN_VAIN { pacing.idle_min } else { Duration::ZERO };
+            let put_off = pacing.wakeup_delay(fruitless);
+            let expected = if fruitless > Pacing::FRUITLESS_WAKEUPS { pacing.idle_min } else { Duration::ZERO };
             prop_assert_eq!(put_off, expected);
         }
 

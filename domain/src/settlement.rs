@@ -16,7 +16,7 @@ pub struct Settlement {
 pub enum Disposition {
     /// Finished; the children are enqueued in the same transaction.
     Done {
-        /// Messages that exist exactly if this settlement is accepted.
+        /// Messages that exist if and only if this settlement is accepted.
         emit: Vec<NewMessage>,
     },
     /// To be claimed again after a delay.
@@ -37,7 +37,7 @@ pub enum Disposition {
     Dead {
         /// Why.
         reason: Reason,
-        /// Messages that exist exactly if this settlement is accepted, such as one that reports the result.
+        /// Messages that exist if and only if this settlement is accepted, such as one that reports the result.
         emit: Vec<NewMessage>,
     },
     /// Given back as it was before the claim, attempt uncounted.
@@ -55,7 +55,7 @@ impl Disposition {
         Self::Dead { reason, emit: Vec::new() }
     }
 
-    /// The messages that exist exactly if the settlement is accepted.
+    /// The messages that exist if and only if the settlement is accepted.
     pub fn emitted(&self) -> &[NewMessage] {
         match self {
             Self::Done { emit } | Self::Dead { emit, .. } => emit,

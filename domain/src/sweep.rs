@@ -46,31 +46,31 @@ impl Default for SweepPace {
 
 /// Signs of load on the database that a sweep gives way to, as far as they are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Strain {
+pub struct Load {
     /// The length of InnoDB's history list: the number of transactions that InnoDB cannot purge yet.
     pub history: Option<u64>,
     /// How far the replicas are behind.
     pub lag: Option<Duration>,
 }
 
-/// The most strain under which a sweep goes on; under more it waits.
+/// The highest load under which a sweep continues; under more it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StrainLimit {
+pub struct LoadLimit {
     /// The longest history list; 100,000.
     pub history: u64,
     /// The longest lag; 10 s.
     pub lag: Duration,
 }
 
-impl StrainLimit {
-    /// Whether a sweep may go on; an unknown strain does not stop it.
-    pub fn allows(&self, strain: Strain) -> bool {
-        strain.history.is_none_or(|history| history <= self.history)
-            && strain.lag.is_none_or(|lag| lag <= self.lag)
+impl LoadLimit {
+    /// Whether a sweep may go on; an unknown load does not stop it.
+    pub fn allows(&self, load: Load) -> bool {
+        load.history.is_none_or(|history| history <= self.history)
+            && load.lag.is_none_or(|lag| lag <= self.lag)
     }
 }
 
-impl Default for StrainLimit {
+impl Default for LoadLimit {
     fn default() -> Self {
         Self { history: 100_000, lag: Duration::from_secs(10) }
     }
@@ -116,11 +116,11 @@ mod tests {
             history in prop::option::of(0..1000_u64), lag in prop::option::of(0..1000_u64),
             most in 0..1000_u64, longest in 0..1000_u64,
         ) {
-            let strain = Strain { history, lag: lag.map(Duration::from_secs) };
-            let limit = StrainLimit { history: most, lag: Duration::from_secs(longest) };
+            let load = Load { history, lag: lag.map(Duration::from_secs) };
+            let limit = LoadLimit { history: most, lag: Duration::from_secs(longest) };
             let over = history.is_some_and(|n| n > most) || lag.is_some_and(|n| n > longest);
-            prop_assert_eq!(limit.allows(strain), !over);
-            prop_assert!(limit.allows(Strain::default()));
+            prop_assert_eq!(limit.allows(load), !over);
+            prop_assert!(limit.allows(Load::default()));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::StoreError;
 /// Puts messages into the outbox inside the caller's own transaction.
 ///
 /// Implementors owe:
-/// * the messages exist exactly if the caller's transaction commits;
+/// * the messages exist if and only if the caller's transaction commits;
 /// * one answer for each message, in order; a message whose dedup key is taken in its queue is a `Duplicate` and leaves
 ///   no trace; a message's id and key stay taken while it is live or a dead letter;
 /// * a payload over the store's limit is refused before anything is sent, as `Corrupt`, and none of the call's messages

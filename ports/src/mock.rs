@@ -195,9 +195,9 @@ impl Timer for MockTimer {
 }
 
 mockall::mock! {
-    pub Lateness {}
+    pub ServerClock {}
     #[async_trait]
-    impl Lateness for Lateness {
+    impl ServerClock for ServerClock {
         async fn late(&self, due: Due) -> Result<Duration, StoreError>;
     }
 }

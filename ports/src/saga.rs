@@ -10,7 +10,7 @@ use crate::StoreError;
 /// It decides nothing: where a saga stands is a row of the [`StepLedger`](crate::step::StepLedger), whose key is the saga's
 /// scope, its id in lower case with hyphens, and no step.
 ///
-/// Implementors owe: a saga is noted exactly if the transaction commits; a second one of the same scope and id is a
+/// Implementors owe: a saga is noted if and only if the transaction commits; a second one of the same scope and id is a
 /// `Conflict`.
 #[async_trait]
 pub trait NoteSagas<Tx: Sync + ?Sized>: Send + Sync {

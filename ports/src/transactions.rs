@@ -5,7 +5,7 @@ use crate::StoreError;
 /// Local transactions of a store, in which business data, messages and steps are written together.
 ///
 /// Implementors owe:
-/// * a write in a transaction exists exactly if the commit took effect; one that is dropped is rolled back;
+/// * a write in a transaction exists if and only if the commit took effect; one that is dropped is rolled back;
 /// * on a database that can write at one place at a time, the right to write is taken at the beginning, so that a
 ///   transaction that reads first is not refused when it writes;
 /// * after a commit that ended with `Transient` nothing was changed; after any other error of a commit it is unknown.

@@ -7,25 +7,25 @@ pub enum Access {
     /// checked its callers itself.
     Everyone,
     /// People who show a token.
-    Visitors(Arc<dyn Visitors>),
+    Users(Arc<dyn Users>),
 }
 
 /// Knows people by their tokens.
-pub trait Visitors: Send + Sync {
-    /// The visitor who shows a token; `None` if it is unknown. It takes the same time however much of a token is right.
-    fn identify(&self, token: &str) -> Option<Visitor>;
+pub trait Users: Send + Sync {
+    /// The user who shows a token; `None` if it is unknown. It takes the same time however much of a token is right.
+    fn identify(&self, token: &str) -> Option<User>;
 }
 
 /// A person in front of the board.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Visitor {
+pub struct User {
     /// The name that changes are noted under: one line of at most 64 bytes, or the board refuses them.
     pub name: String,
-    /// What the visitor may do.
+    /// What the user may do.
     pub right: Right,
 }
 
-/// What a visitor may do.
+/// What a user may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Right {
     /// To see everything.
@@ -35,9 +35,9 @@ pub enum Right {
 }
 
 impl Access {
-    /// The visitor of a board that asks for no token.
-    pub(crate) fn anonymous() -> Visitor {
-        Visitor { name: "anonymous".into(), right: Right::Change }
+    /// The user of a board that asks for no token.
+    pub(crate) fn anonymous() -> User {
+        User { name: "anonymous".into(), right: Right::Change }
     }
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Everyone => "Everyone",
-            Self::Visitors(_) => "Visitors",
+            Self::Users(_) => "Users",
         })
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use claimstream_domain::AuditEntry;
 use claimstream_ports::{AuditLog, StoreError};
 
-use crate::access::Visitor;
+use crate::access::User;
 
 /// Where the board notes what people do: in the store, if it has an audit log, and in the log of the process.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Audit {
     }
 }
 
-/// Writes into the log of the process that a visitor signed in or out, which changes nothing and is not kept.
-pub(crate) fn log_session(visitor: &Visitor, action: &'static str) {
-    tracing::info!(target: "claimstream_board::audit", actor = visitor.name, action, on = "board", "board: an operator acted");
+/// Writes into the log of the process that a user signed in or out, which changes nothing and is not kept.
+pub(crate) fn log_session(user: &User, action: &'static str) {
+    tracing::info!(target: "claimstream_board::audit", actor = user.name, action, on = "board", "board: an operator acted");
 }

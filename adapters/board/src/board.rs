@@ -9,8 +9,8 @@ use axum::{
 use claimstream_ports::Timer;
 
 use crate::{
-    access::{Access, Visitors},
-    desk::Desk,
+    access::{Access, Users},
+    app_state::AppState,
     guard,
     host::Hosts,
     pages::{
@@ -19,10 +19,10 @@ use crate::{
         run_list, saga_continue, sign_in, style, timers,
     },
     refusal::Refusal,
+    request_context::RequestContext,
     sessions::Sessions,
     siblings::Siblings,
     stores::BoardStores,
-    visit::Visit,
 };
 
 /// The board: a router that any axum service mounts, at its root or under a path. `Router::nest_service("/ops/board", board.router())` answers
@@ -76,9 +76,9 @@ impl Board {
         Self { stores, timer, access: Access::Everyone, hosts: Vec::new(), read_only: false }
     }
 
-    /// A board for people whose tokens `visitors` knows.
-    pub fn for_visitors(stores: BoardStores, timer: Arc<dyn Timer>, visitors: Arc<dyn Visitors>) -> Self {
-        Self { access: Access::Visitors(visitors), ..Self::for_everyone(stores, timer) }
+    /// A board for people whose tokens `users` knows.
+    pub fn for_users(stores: BoardStores, timer: Arc<dyn Timer>, users: Arc<dyn Users>) -> Self {
+        Self { access: Access::Users(users), ..Self::for_everyone(stores, timer) }
     }
 
     /// The same, reached under these names too, such as `ops.example.com`; without a port.
@@ -86,7 +86,7 @@ impl Board {
         Self { hosts: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The same, on which no visitor changes anything.
+    /// The same, on which no user changes anything.
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
@@ -96,13 +96,13 @@ impl Board {
         self.router_with_siblings(Siblings::default(), Arc::default())
     }
 
-    /// The same with boards of other databases, with which it shares its visitors.
+    /// The same with boards of other databases, with which it shares its users.
     pub(crate) fn router_with_siblings(&self, siblings: Siblings, sessions: Arc<Sessions>) -> Router {
         let (stores, timer, hosts) = (self.stores.clone(), Arc::clone(&self.timer), Hosts::new(&self.hosts));
-        let desk = Desk::new(stores, timer, self.access.clone(), hosts, self.read_only);
-        let desk = Arc::new(Desk { siblings, sessions, ..desk });
-        desk.history.keep();
-        let shared = Arc::clone(&desk);
+        let app = AppState::new(stores, timer, self.access.clone(), hosts, self.read_only);
+        let app = Arc::new(AppState { siblings, sessions, ..app });
+        app.history.keep();
+        let shared = Arc::clone(&app);
         let changing = Router::new()
             .route("/queue/pause", post(pause::pause))
             .route("/queue/resume", post(pause::resume))
@@ -117,7 +117,7 @@ impl Board {
             .route("/locks/release", post(release_lock::release))
             .route("/sagas/preview", post(saga_continue::preview))
             .route("/sagas/continue", post(saga_continue::confirm))
-            .route_layer(from_fn_with_state(Arc::clone(&desk), guard::changing));
+            .route_layer(from_fn_with_state(Arc::clone(&app), guard::changing));
         let inside = Router::new()
             .route("/", get(overview::show))
             .route("/queue", get(queue::show))
@@ -146,19 +146,21 @@ impl Board {
             .route("/timers/events", get(run_list::events))
             .route("/timers/event", get(run::event))
             .merge(changing)
-            .fallback(async |visit: Visit| visit.refuse(&Refusal::no_such_page()))
-            .layer(from_fn_with_state(Arc::clone(&desk), guard::known));
+            .fallback(async |context: RequestContext| context.refuse(&Refusal::no_such_page()))
+            .layer(from_fn_with_state(Arc::clone(&app), guard::known));
         let outside = Router::new()
             .route("/board.css", get(style::show))
             .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
             .route("/sign-out", post(sign_in::sign_out));
         outside
             .merge(inside)
-            .method_not_allowed_fallback(async |visit: Visit| visit.refuse(&Refusal::wrong_method()))
+            .method_not_allowed_fallback(async |context: RequestContext| {
+                context.refuse(&Refusal::wrong_method())
+            })
             .layer(DefaultBodyLimit::max(Self::BODY))
             .layer(from_fn_with_state(shared, guard::admit))
             .layer(from_fn(guard::finish))
-            .with_state(desk)
+            .with_state(app)
     }
 }
 

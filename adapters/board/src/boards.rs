@@ -19,7 +19,7 @@ use crate::{board::Board, sessions::Sessions, siblings::Siblings, stores::BoardS
 /// The boards of several databases at one address, each under the path of its name, such as `/orders`; every page leads to the
 /// others.
 ///
-/// A visitor signs in once for all of them. A database may be added while they are shown; one that could not be opened so far is named,
+/// A user signs in once for all of them. A database may be added while they are shown; one that could not be opened so far is named,
 /// and leads nowhere. Clones are the same boards.
 #[derive(Clone)]
 #[must_use = "they show nothing until their router is served"]

@@ -5,14 +5,14 @@ use crate::shown::count;
 /// Lines over the last hour, as the server draws them.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ChartLine>,
     /// The largest value that was seen.
     pub(crate) most: u64,
 }
 
 /// One line of a chart, in pieces: where nothing was counted there is a gap.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     pub(crate) name: &'static str,
     /// The points of each piece, as SVG writes them.
     pub(crate) pieces: Vec<String>,
@@ -36,7 +36,7 @@ impl Chart {
     pub(crate) fn of(values: &[Values], reach: Duration, gap: Duration) -> Self {
         let all = values.iter().flat_map(|line| line.points.iter());
         let most = all.map(|(_, value)| *value).max().unwrap_or(0);
-        let line = |values: &Values| Line {
+        let line = |values: &Values| ChartLine {
             name: values.name,
             pieces: pieces(&values.points, gap)
                 .map(|piece| {
@@ -59,7 +59,7 @@ impl Chart {
     }
 }
 
-impl Line {
+impl ChartLine {
     pub(crate) fn now_shown(&self) -> String {
         count(self.now)
     }

@@ -16,17 +16,17 @@ use crate::{
 /// The dead letters of queues by error, grouped once for all who look.
 pub(crate) struct ErrorGroups {
     timer: Arc<dyn Timer>,
-    slots: Mutex<HashMap<QueueName, Arc<Slot>>>,
+    slots: Mutex<HashMap<QueueName, Arc<GroupingTurn>>>,
 }
 
-/// The newest grouping of a queue; a visitor who groups keeps the turn, and the others wait for the result.
-type Slot = Turn<Option<Arc<Grouped>>>;
+/// The newest grouping of a queue; a user who groups keeps the turn, and the others wait for the result.
+type GroupingTurn = Turn<Option<Arc<Grouped>>>;
 
 /// The newest dead letters of one queue by error.
 #[derive(Debug)]
 pub(crate) struct Grouped {
     /// The most frequent first.
-    pub(crate) groups: Vec<(ErrorClass, Group)>,
+    pub(crate) groups: Vec<(ErrorClass, ErrorGroup)>,
     /// How many letters were looked at.
     pub(crate) looked_at: u64,
     /// Whether these are all that the queue has.
@@ -37,7 +37,7 @@ pub(crate) struct Grouped {
 
 /// Letters of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Group {
+pub(crate) struct ErrorGroup {
     pub(crate) count: u64,
     pub(crate) newest: Duration,
     pub(crate) oldest: Duration,
@@ -76,7 +76,7 @@ impl ErrorGroups {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(queue);
     }
 
-    fn slot(&self, queue: &QueueName) -> Arc<Slot> {
+    fn slot(&self, queue: &QueueName) -> Arc<GroupingTurn> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.len() >= Self::MOST && !slots.contains_key(queue) {
             slots.clear();
@@ -111,10 +111,10 @@ impl Grouped {
 }
 
 /// The classes of these letters, the most frequent first.
-fn by_class(letters: &[DeadLetterListed]) -> Vec<(ErrorClass, Group)> {
-    let mut groups: BTreeMap<ErrorClass, Group> = BTreeMap::new();
+fn by_class(letters: &[DeadLetterListed]) -> Vec<(ErrorClass, ErrorGroup)> {
+    let mut groups: BTreeMap<ErrorClass, ErrorGroup> = BTreeMap::new();
     for DeadLetterListed { reason, dead_for, .. } in letters {
-        let first = Group { count: 0, newest: *dead_for, oldest: *dead_for };
+        let first = ErrorGroup { count: 0, newest: *dead_for, oldest: *dead_for };
         let group = groups.entry(ErrorClass::of(reason)).or_insert(first);
         group.count += 1;
         group.newest = group.newest.min(*dead_for);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_visitors_share_a_grouping_and_a_change_is_seen_at_once() {
+    async fn many_users_share_a_grouping_and_a_change_is_seen_at_once() {
         let (store, groups, orders) = (answering(4), error_groups(), queue("orders"));
         let seen = || groups.ask(&orders, &store);
         assert!(join_all((0..20).map(|_| seen())).await.iter().all(Result::is_ok));

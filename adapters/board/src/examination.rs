@@ -14,7 +14,7 @@ use futures::{
 pub(crate) struct Examination {
     check: Option<Arc<dyn SelfCheck>>,
     timer: Arc<dyn Timer>,
-    newest: Mutex<Option<(Duration, Shared<BoxFuture<'static, Outcome>>)>>,
+    newest: Mutex<Option<(Duration, Shared<BoxFuture<'static, ExaminationResult>>)>>,
 }
 
 /// What one self-check has found.
@@ -35,7 +35,7 @@ pub(crate) enum NotExamined {
     Slow,
 }
 
-type Outcome = Result<Arc<Examined>, NotExamined>;
+type ExaminationResult = Result<Arc<Examined>, NotExamined>;
 
 impl Examination {
     /// A check begins at most this often, however many look, and also if the last one has failed.
@@ -48,7 +48,7 @@ impl Examination {
     }
 
     /// The newest findings, at most a minute old.
-    pub(crate) async fn ask(&self) -> Outcome {
+    pub(crate) async fn ask(&self) -> ExaminationResult {
         let Some(check) = &self.check else { return Err(NotExamined::Nowhere) };
         let running = {
             let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,8 +68,8 @@ impl Examined {
     }
 }
 
-/// Checks in a task of its own, so that a visitor who leaves takes nothing away from the others.
-fn begin(check: Arc<dyn SelfCheck>, timer: Arc<dyn Timer>) -> Shared<BoxFuture<'static, Outcome>> {
+/// Checks in a task of its own, so that a user who leaves takes nothing away from the others.
+fn begin(check: Arc<dyn SelfCheck>, timer: Arc<dyn Timer>) -> Shared<BoxFuture<'static, ExaminationResult>> {
     let task = tokio::spawn(async move {
         match within(&*timer, Examination::LONGEST, check.check()).await {
             Some(Ok(groups)) => Ok(Arc::new(Examined { groups, at: timer.now() })),
@@ -82,7 +82,7 @@ fn begin(check: Arc<dyn SelfCheck>, timer: Arc<dyn Timer>) -> Shared<BoxFuture<'
 
 #[cfg(test)]
 mod tests {
-    //! Promise: the board runs the checks of doctor once a minute at most, for any number of visitors, also
+    //! Promise: the board runs the checks of doctor once a minute at most, for any number of users, also
     //! when they fail
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -123,7 +123,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_is_made_once_a_minute_for_all_who_look() {
         let (check, examination) = examination(3, false);
-        assert!(timeout(Duration::from_secs(1), examination.ask()).await.is_err(), "a visitor leaves");
+        assert!(timeout(Duration::from_secs(1), examination.ask()).await.is_err(), "a user leaves");
         assert!(join_all((0..20).map(|_| examination.ask())).await.iter().all(Result::is_ok));
         advance(Duration::from_secs(50)).await;
         let age = examination.ask().await.unwrap().age(examination.timer.now());

@@ -5,7 +5,7 @@ use axum::{
 };
 
 use crate::{
-    access::{Right, Visitor},
+    access::{Right, User},
     place::place,
     section::Section,
     siblings::Sibling,
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Frame {
     base: String,
-    visitor: Option<Visitor>,
+    user: Option<User>,
     /// Whether there is anything to sign out of.
     signs_in: bool,
     sections: Vec<Section>,
@@ -23,8 +23,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn new(base: &str, visitor: Option<Visitor>, signs_in: bool, sections: Vec<Section>) -> Self {
-        Self { base: base.to_owned(), visitor, signs_in, sections, siblings: Vec::new() }
+    pub(crate) fn new(base: &str, user: Option<User>, signs_in: bool, sections: Vec<Section>) -> Self {
+        Self { base: base.to_owned(), user, signs_in, sections, siblings: Vec::new() }
     }
 
     /// The same with links to the boards of other databases.
@@ -54,17 +54,17 @@ impl Frame {
 
     /// The name to be shown, with a way to sign out.
     pub(crate) fn signed_in(&self) -> Option<&str> {
-        self.visitor.as_ref().filter(|_| self.signs_in).map(|visitor| &*visitor.name)
+        self.user.as_ref().filter(|_| self.signs_in).map(|user| &*user.name)
     }
 
-    /// Whether there is a visitor.
+    /// Whether there is a user.
     pub(crate) fn is_inside(&self) -> bool {
-        self.visitor.is_some()
+        self.user.is_some()
     }
 
-    /// Whether the visitor is shown what changes something.
+    /// Whether the user is shown what changes something.
     pub(crate) fn may_change(&self) -> bool {
-        self.visitor.as_ref().is_some_and(|visitor| visitor.right == Right::Change)
+        self.user.as_ref().is_some_and(|user| user.right == Right::Change)
     }
 
     pub(crate) fn version(&self) -> &'static str {

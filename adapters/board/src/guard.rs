@@ -12,60 +12,60 @@ use axum::{
 use claimstream_ports::within;
 
 use crate::{
-    access::{Access, Right, Visitor},
-    desk::Desk,
+    access::{Access, Right, User},
+    app_state::AppState,
     origin,
     refusal::Refusal,
-    visit::Visit,
+    request_context::RequestContext,
 };
 
-/// The name of the cookie by which the board knows a visitor who has signed in.
+/// The name of the cookie by which the board knows a user who has signed in.
 pub(crate) const COOKIE: &str = "claimstream_board";
 
 /// How long a page may take.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Refuses calls under foreign names and from pages of other sites, and finds the visitor.
+/// Refuses calls under foreign names and from pages of other sites, and finds the user.
 pub(crate) async fn admit(
-    State(desk): State<Arc<Desk>>,
-    visit: Visit,
+    State(app): State<Arc<AppState>>,
+    context: RequestContext,
     mut request: Request,
     next: Next,
 ) -> Response {
-    desk.history.keep();
+    app.history.keep();
     let host = host(&request).unwrap_or_default();
-    if !desk.hosts.allow(&host) {
-        return visit.refuse(&Refusal::unknown_host());
+    if !app.hosts.allow(&host) {
+        return context.refuse(&Refusal::unknown_host());
     }
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
     if is_change && !is_from_here(request.headers(), &host) {
-        return visit.refuse(&Refusal::foreign());
+        return context.refuse(&Refusal::foreign());
     }
-    if let Some(visitor) = visitor(&desk, request.headers()) {
-        request.extensions_mut().insert(visitor);
+    if let Some(user) = user(&app, request.headers()) {
+        request.extensions_mut().insert(user);
     }
-    let Ok(_place) = desk.places.try_acquire() else { return visit.refuse(&Refusal::busy()) };
-    let response = within(&*desk.timer, LONGEST, next.run(request)).await;
-    response.unwrap_or_else(|| visit.refuse(&Refusal::slow()))
+    let Ok(_place) = app.places.try_acquire() else { return context.refuse(&Refusal::busy()) };
+    let response = within(&*app.timer, LONGEST, next.run(request)).await;
+    response.unwrap_or_else(|| context.refuse(&Refusal::slow()))
 }
 
-/// Refuses visitors who are not signed in: a browser is sent to the page for that.
-pub(crate) async fn known(visit: Visit, request: Request, next: Next) -> Response {
-    if request.extensions().get::<Visitor>().is_some() {
+/// Refuses users who are not signed in: a browser is sent to the page for that.
+pub(crate) async fn known(context: RequestContext, request: Request, next: Next) -> Response {
+    if request.extensions().get::<User>().is_some() {
         return next.run(request).await;
     }
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
     match *request.method() == Method::GET && !has_token {
-        true => Redirect::to(&visit.frame().to("/sign-in")).into_response(),
-        false => visit.refuse(&Refusal::not_signed_in()),
+        true => Redirect::to(&context.frame().to("/sign-in")).into_response(),
+        false => context.refuse(&Refusal::not_signed_in()),
     }
 }
 
-/// Refuses a visitor who may not change anything.
-pub(crate) async fn changing(visit: Visit, request: Request, next: Next) -> Response {
-    match (visit.desk.read_only, visit.visitor().right) {
-        (true, _) => visit.refuse(&Refusal::read_only()),
-        (false, Right::Look) => visit.refuse(&Refusal::may_only_look()),
+/// Refuses a user who may not change anything.
+pub(crate) async fn changing(context: RequestContext, request: Request, next: Next) -> Response {
+    match (context.app.read_only, context.user().right) {
+        (true, _) => context.refuse(&Refusal::read_only()),
+        (false, Right::Look) => context.refuse(&Refusal::may_only_look()),
         (false, Right::Change) => next.run(request).await,
     }
 }
@@ -100,20 +100,20 @@ fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
     origin::is_ours(text("sec-fetch-site"), text("origin"), host)
 }
 
-fn visitor(desk: &Desk, headers: &HeaderMap) -> Option<Visitor> {
-    let Access::Visitors(visitors) = &desk.access else { return Some(allowed(desk, Access::anonymous())) };
+fn user(app: &AppState, headers: &HeaderMap) -> Option<User> {
+    let Access::Users(users) = &app.access else { return Some(allowed(app, Access::anonymous())) };
     let found = match headers.get(header::AUTHORIZATION) {
-        Some(given) => bearer(given).and_then(|token| visitors.identify(token)),
-        None => session(headers).and_then(|word| desk.sessions.visitor(word, desk.now())),
+        Some(given) => bearer(given).and_then(|token| users.identify(token)),
+        None => session(headers).and_then(|word| app.sessions.user(word, app.now())),
     };
-    found.map(|visitor| allowed(desk, visitor))
+    found.map(|user| allowed(app, user))
 }
 
-/// The visitor, who may change nothing on a board that is read-only.
-fn allowed(desk: &Desk, visitor: Visitor) -> Visitor {
-    match desk.read_only {
-        true => Visitor { right: Right::Look, ..visitor },
-        false => visitor,
+/// The user, who may change nothing on a board that is read-only.
+fn allowed(app: &AppState, user: User) -> User {
+    match app.read_only {
+        true => User { right: Right::Look, ..user },
+        false => user,
     }
 }
 

@@ -141,7 +141,7 @@ mod tests {
         sleep(History::EVERY * 3 + Duration::from_secs(1)).await;
         let depths =
             |queue| history.samples(&name(queue)).iter().map(|sample| sample.status.due).collect::<Vec<_>>();
-        // The second count has failed: the one before is shown to visitors, and says nothing new here.
+        // The second count has failed: the one before is shown to users, and says nothing new here.
         assert_eq!((depths("orders"), depths("mails")), (vec![1, 3], vec![0, 0]));
         sleep(Duration::from_secs(2 * 60 * 60)).await;
         let samples = history.samples(&name("orders"));

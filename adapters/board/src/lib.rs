@@ -7,12 +7,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod access;
+mod app_state;
 mod audit;
 mod board;
 mod boards;
 mod carried;
 mod chart;
-mod desk;
+mod dead_letter_job;
 mod error_groups;
 mod examination;
 mod frame;
@@ -31,6 +32,7 @@ mod place;
 mod previews;
 mod question;
 mod refusal;
+mod request_context;
 mod run_message;
 mod run_query;
 mod run_stores;
@@ -42,10 +44,8 @@ mod shown;
 mod siblings;
 mod standing;
 mod stores;
-mod visit;
-mod work;
 
-pub use access::{Access, Right, Visitor, Visitors};
+pub use access::{Access, Right, User, Users};
 pub use board::Board;
 pub use boards::Boards;
 pub use stores::BoardStores;

@@ -16,7 +16,7 @@ use crate::freshness::fresh_for;
 pub(crate) struct Observation {
     store: Arc<dyn Observe>,
     timer: Arc<dyn Timer>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CountState>>,
 }
 
 /// One count of all queues.
@@ -37,17 +37,17 @@ pub(crate) enum NotCounted {
 }
 
 #[derive(Default)]
-struct State {
+struct CountState {
     newest: Option<Arc<Counted>>,
-    running: Option<Shared<BoxFuture<'static, Outcome>>>,
+    running: Option<Shared<BoxFuture<'static, CountResult>>>,
 }
 
-type Outcome = Result<Arc<Counted>, NotCounted>;
+type CountResult = Result<Arc<Counted>, NotCounted>;
 
 impl Observation {
-    /// How long a visitor waits for a newer count while there is an old one.
+    /// How long a user waits for a newer count while there is an old one.
     const TIMEOUT: Duration = Duration::from_millis(100);
-    /// How long the first visitor waits.
+    /// How long the first user waits.
     const LONGEST: Duration = Duration::from_secs(8);
 
     pub(crate) fn of(store: Arc<dyn Observe>, timer: Arc<dyn Timer>) -> Self {
@@ -55,7 +55,7 @@ impl Observation {
     }
 
     /// The newest count, or an older one if a newer one takes long.
-    pub(crate) async fn ask(&self) -> Outcome {
+    pub(crate) async fn ask(&self) -> CountResult {
         let (old, running) = {
             let mut state = lock(&self.state);
             if let Some(newest) = state.newest.as_ref().filter(|newest| newest.is_fresh(self.timer.now())) {
@@ -93,12 +93,12 @@ impl Counted {
     }
 }
 
-/// Counts in a task of its own, so that a visitor who leaves takes nothing away from the others.
+/// Counts in a task of its own, so that a user who leaves takes nothing away from the others.
 fn begin(
     store: Arc<dyn Observe>,
     timer: Arc<dyn Timer>,
-    state: Arc<Mutex<State>>,
-) -> Shared<BoxFuture<'static, Outcome>> {
+    state: Arc<Mutex<CountState>>,
+) -> Shared<BoxFuture<'static, CountResult>> {
     let task = tokio::spawn(async move {
         let began = timer.now();
         let counted = store.observe().await;
@@ -116,7 +116,7 @@ fn begin(
     task.map(|ended| ended.unwrap_or(Err(NotCounted::Slow))).boxed().shared()
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<CountState>) -> MutexGuard<'_, CountState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -167,9 +167,9 @@ mod tests {
         observation.ask().await.unwrap().queues[0].depth
     }
 
-    /// Guard: many visitors share one count | `ask`: a count for each
+    /// Guard: many users share one count | `ask`: a count for each
     #[tokio::test(start_paused = true)]
-    async fn many_visitors_share_one_count() {
+    async fn many_users_share_one_count() {
         let (store, observation) = observation(2);
         let all = join_all((0..50).map(|_| seen(&observation))).await;
         assert_eq!((all, store.calls.load(Relaxed)), (vec![1; 50], 1));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_visitor_who_leaves_ends_no_count_and_a_count_that_fails_is_repeated() {
+    async fn a_user_who_leaves_ends_no_count_and_a_count_that_fails_is_repeated() {
         let (store, observation) = observation(50);
         assert!(timeout(Duration::from_millis(10), observation.ask()).await.is_err());
         assert_eq!((seen(&observation).await, store.calls.load(Relaxed)), (1, 1));

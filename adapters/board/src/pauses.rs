@@ -5,16 +5,16 @@ use claimstream_ports::{PauseQueues, Timer, within};
 use tokio::sync::Mutex;
 
 /// Which queues are paused, read once for all who look.
-pub(crate) struct Pauses {
+pub(crate) struct PauseCache {
     store: Option<Arc<dyn PauseQueues>>,
     timer: Arc<dyn Timer>,
-    newest: Mutex<Option<(Duration, Known)>>,
+    newest: Mutex<Option<(Duration, PausedQueues)>>,
 }
 
 /// The queues that are paused; `None` if the store did not say.
-pub(crate) type Known = Option<Arc<[PausedQueue]>>;
+pub(crate) type PausedQueues = Option<Arc<[PausedQueue]>>;
 
-impl Pauses {
+impl PauseCache {
     /// A list is shown again for so long.
     const FRESH: Duration = Duration::from_secs(2);
     /// How long a page waits for it.
@@ -30,7 +30,7 @@ impl Pauses {
     }
 
     /// All of them; none on a board that knows nothing of pauses.
-    pub(crate) async fn all(&self) -> Known {
+    pub(crate) async fn all(&self) -> PausedQueues {
         let Some(store) = &self.store else { return Some(Arc::default()) };
         // Those who wait here share the answer.
         let mut newest = self.newest.lock().await;
@@ -71,8 +71,8 @@ mod tests {
 
     use super::*;
 
-    fn of(store: MockPauseQueues) -> Pauses {
-        Pauses::of(Some(Arc::new(store)), Arc::new(TokioTimer::new()))
+    fn of(store: MockPauseQueues) -> PauseCache {
+        PauseCache::of(Some(Arc::new(store)), Arc::new(TokioTimer::new()))
     }
 
     fn paused() -> PausedQueue {
@@ -82,7 +82,7 @@ mod tests {
 
     /// Guard: the page after a pause shows it | `forget`: nothing
     #[tokio::test(start_paused = true)]
-    async fn many_visitors_share_a_list_and_a_change_is_seen_at_once() {
+    async fn many_users_share_a_list_and_a_change_is_seen_at_once() {
         let (mut store, mut calls) = (MockPauseQueues::new(), 0);
         store.expect_paused().times(3).returning(move || {
             calls += 1;
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(join_all((0..20).map(|_| seen())).await, [1; 20]);
         pauses.forget().await;
         assert_eq!(seen().await, 2);
-        advance(Pauses::FRESH).await;
+        advance(PauseCache::FRESH).await;
         assert_eq!(seen().await, 3);
     }
 
@@ -106,6 +106,6 @@ mod tests {
             .returning(|| Err(StoreError::new(StoreErrorKind::Unavailable, "paused", "gone")));
         let pauses = of(store);
         assert_eq!((pauses.all().await, pauses.all().await), (None, None), "it is not asked again at once");
-        assert_eq!(Pauses::of(None, Arc::new(TokioTimer::new())).all().await.unwrap().len(), 0);
+        assert_eq!(PauseCache::of(None, Arc::new(TokioTimer::new())).all().await.unwrap().len(), 0);
     }
 }

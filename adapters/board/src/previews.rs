@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::selection::Selection;
 
-/// What was shown to a visitor before it is done. Each is confirmed once, by the visitor who asked for it.
+/// What was shown to a user before it is done. Each is confirmed once, by the user who asked for it.
 #[derive(Default)]
 pub(crate) struct Previews(Mutex<HashMap<Uuid, Preview>>);
 
@@ -18,7 +18,7 @@ pub(crate) struct Previews(Mutex<HashMap<Uuid, Preview>>);
 pub(crate) struct Preview {
     pub(crate) action: Action,
     pub(crate) selection: Selection,
-    /// The visitor who asked for it.
+    /// The user who asked for it.
     pub(crate) by: String,
     /// When that was, by the timer of the board. What died later was not shown, and is left alone.
     pub(crate) at: Duration,
@@ -98,7 +98,7 @@ impl Previews {
         id
     }
 
-    /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is another visitor's.
+    /// Takes a preview away to carry it out; `None` if it is too old, was confirmed before, or is another user's.
     pub(crate) fn take(&self, id: Uuid, by: &str, now: Duration) -> Option<Preview> {
         let mut previews = self.lock();
         let is_its = |preview: &Preview| preview.by == by && now.saturating_sub(preview.at) < Self::LAST;

@@ -2,7 +2,7 @@ use claimstream_domain::{DedupKey, MessageId, QueueName, notification::NewInAppE
 use serde::Deserialize;
 use uuid::Uuid;
 
-/// What a visitor looks for, as the form says it.
+/// What a user looks for, as the form says it.
 #[derive(Deserialize, Default)]
 pub(crate) struct FindForm {
     by: Option<String>,

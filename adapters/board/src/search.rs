@@ -11,7 +11,7 @@ pub(crate) struct Search<'a> {
 }
 
 /// What a question has found.
-pub(crate) enum Found {
+pub(crate) enum SearchResult {
     /// The page of this path.
     Page(String),
     /// The message that has taken a dedup key.
@@ -30,19 +30,19 @@ impl<'a> Search<'a> {
         Self { stores }
     }
 
-    pub(crate) async fn answer(&self, question: &Question) -> Result<Found, Refusal> {
+    pub(crate) async fn answer(&self, question: &Question) -> Result<SearchResult, Refusal> {
         match question {
             Question::Id(id) => self.by_id(*id).await,
             Question::DedupKey(queue, key) => {
                 let taken =
                     self.stores.messages().ok_or_else(Refusal::no_such_page)?.read.keyed(queue, key).await?;
-                Ok(taken.map_or_else(|| nothing(NO_KEY), Found::Key))
+                Ok(taken.map_or_else(|| nothing(NO_KEY), SearchResult::Key))
             }
             Question::Inbox(user) => self.inbox(user).await,
         }
     }
 
-    async fn by_id(&self, id: MessageId) -> Result<Found, Refusal> {
+    async fn by_id(&self, id: MessageId) -> Result<SearchResult, Refusal> {
         let Some(known) = KnownMessage::of(self.stores, id).await? else { return Ok(nothing(NO_ID)) };
         let is_dead = known.standing.as_ref().is_some_and(|it| matches!(it.state, MessageState::Dead { .. }));
         let path = match (&known.notification.request, is_dead) {
@@ -50,19 +50,19 @@ impl<'a> Search<'a> {
             (None, true) => format!("/dead/letters/{id}"),
             (None, false) => format!("/message/{id}"),
         };
-        Ok(Found::Page(path))
+        Ok(SearchResult::Page(path))
     }
 
-    async fn inbox(&self, user: &str) -> Result<Found, Refusal> {
+    async fn inbox(&self, user: &str) -> Result<SearchResult, Refusal> {
         let Some(notifications) = self.stores.notifications() else { return Ok(nothing(NO_NOTIFICATIONS)) };
         let page = InAppPage { user: user.to_owned(), only_unread: false, after: None, limit: Self::ENTRIES };
         let entries = notifications.inboxes.page(&page).await?;
-        Ok(if entries.is_empty() { nothing(NO_INBOX) } else { Found::Inbox(entries) })
+        Ok(if entries.is_empty() { nothing(NO_INBOX) } else { SearchResult::Inbox(entries) })
     }
 }
 
-fn nothing(why: &str) -> Found {
-    Found::Nothing(why.to_owned())
+fn nothing(why: &str) -> SearchResult {
+    SearchResult::Nothing(why.to_owned())
 }
 
 const NO_ID: &str = "Nothing has this id. Bodies of handled messages, and requests that are settled, are kept until a sweep deletes them.";

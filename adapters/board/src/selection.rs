@@ -29,7 +29,7 @@ pub(crate) struct NamedSelection {
 }
 
 /// A part of a queue's dead letters.
-pub(crate) struct Part {
+pub(crate) struct SelectedLetters {
     /// Those that are meant, newest first.
     pub(crate) chosen: Vec<DeadLetterListed>,
     /// How many were looked at.
@@ -65,9 +65,9 @@ impl Selection {
         mut after: Option<DeadLetterPlace>,
         bounds: Bounds,
         timer: &dyn Timer,
-    ) -> Result<Part, StoreError> {
+    ) -> Result<SelectedLetters, StoreError> {
         let (began, filter) = (timer.now(), self.filter());
-        let mut part = Part { chosen: Vec::new(), looked_at: 0, next: None };
+        let mut part = SelectedLetters { chosen: Vec::new(), looked_at: 0, next: None };
         loop {
             let DeadLetterPage { letters, next } = dead_letters.page(&filter, after, bounds.page).await?;
             part.looked_at += letters.len() as u64;
@@ -77,7 +77,7 @@ impl Selection {
                 || timer.now() - began >= bounds.time;
             match next {
                 Some(next) if !is_enough => after = Some(next),
-                next => return Ok(Part { next, ..part }),
+                next => return Ok(SelectedLetters { next, ..part }),
             }
         }
     }

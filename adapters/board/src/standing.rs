@@ -4,7 +4,7 @@ use claimstream_domain::{ErrorClass, MessageState, QueueName, Reason, notificati
 
 use crate::shown::span;
 
-/// Whether a page shows what may be about people: only where a visitor has asked for it.
+/// Whether a page shows what may be about people: only where a user has asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sight {
     /// It is left out.

@@ -94,7 +94,7 @@ impl BoardStores {
         Self { audit: Some(audit), ..self }
     }
 
-    /// The same, with a page of what a self-check finds. It runs once a minute at most, while a visitor looks.
+    /// The same, with a page of what a self-check finds. It runs once a minute at most, while a user looks.
     pub fn with_check(self, check: Arc<dyn SelfCheck>) -> Self {
         Self { check: Some(check), ..self }
     }

@@ -12,7 +12,7 @@
 //!
 //! All of it needs tokio around it.
 #![forbid(unsafe_code)]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(feature = "kafka", feature = "rabbitmq"))]

@@ -8,7 +8,7 @@ use claimstream_ports::ConsumeError;
 pub(crate) enum NoConnection {
     /// It cannot be reached, or does not answer; it can be asked again.
     Away(Reason),
-    /// It refuses the login, and will go on refusing it until somebody changes something.
+    /// It refuses the login, and repeats that until an operator changes something.
     Refused(Reason),
 }
 

@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 /// The parts of a received message, as they come out of the headers of a protocol.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct ReceivedParts {
     pub(crate) id: String,
     pub(crate) key: Option<String>,
     pub(crate) content_type: Option<String>,
@@ -11,7 +11,7 @@ pub(crate) struct Parts {
     pub(crate) headers: Headers,
 }
 
-impl Parts {
+impl ReceivedParts {
     /// Takes one header in. Another sender's header with a name or a value that a header of ours cannot have is left out.
     pub(crate) fn take(&mut self, names: &Names, name: &str, value: String) {
         match name {
@@ -95,7 +95,7 @@ mod tests {
         Names { id: "id", key: "key", content_type: "content-type", prefixes: &["ce-"], header: "" };
 
     fn id_of(headers: &[(&str, &str)]) -> String {
-        let mut parts = Parts::default();
+        let mut parts = ReceivedParts::default();
         headers.iter().for_each(|(name, value)| parts.take(&NAMES, name, (*value).to_owned()));
         parts.received("here", Vec::new()).id
     }

@@ -9,12 +9,12 @@ use tokio::sync::Mutex;
 ///
 /// Calls that come while it is being made wait for that, and have its failure as well. Otherwise each would try again for itself, one after the other.
 pub(crate) struct Shared<T, E> {
-    state: Mutex<State<T, E>>,
+    state: Mutex<SharedState<T, E>>,
     /// How many attempts have failed.
     failures: AtomicU64,
 }
 
-struct State<T, E> {
+struct SharedState<T, E> {
     made: Option<T>,
     failed: Option<E>,
 }
@@ -47,7 +47,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
         }
     }
 
-    /// Has the next call make it anew, if this is what there is.
+    /// Has the next call make it again, if this is what there is.
     #[cfg(any(test, feature = "redis-streams"))]
     pub(crate) async fn forget(&self, is_this: impl FnOnce(&T) -> bool) {
         let mut state = self.state.lock().await;
@@ -59,7 +59,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
 
 impl<T, E> Default for Shared<T, E> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { made: None, failed: None }), failures: AtomicU64::new(0) }
+        Self { state: Mutex::new(SharedState { made: None, failed: None }), failures: AtomicU64::new(0) }
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_can_be_used_no_more_is_made_anew() {
+    async fn a_connection_that_is_no_longer_usable_is_made_again() {
         let shared = Shared::<u32, &str>::default();
         assert_eq!(shared.get(|_| true, async { Ok(1) }).await, Ok(1));
         assert_eq!(shared.get(|made| *made > 1, async { Ok(2) }).await, Ok(2));

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_for_slack_mentions_nobody() {
+    fn a_text_for_slack_mentions_no_user() {
         assert_eq!(
             slack(&content()),
             json!({ "text": "*Paid*\n&lt;!channel&gt; &amp; more\n<https://shop.example/1>" })

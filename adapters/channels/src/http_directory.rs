@@ -53,8 +53,8 @@ impl HttpDirectoryConfig {
 ///   it cannot read the entries of members. 404 with the problem type
 ///   `urn:claimstream:problem:unknown-segment` says that there is no such segment; any other 404 is a URL that leads elsewhere.
 ///
-/// `claimstream serve` answers so. A server that is away, or answers something else, is an error that puts a request off: nobody is
-/// taken for unknown because of it.
+/// `claimstream serve` answers so. A server that is away, or answers something else, is an error that puts a request off: no
+/// recipient is taken for unknown because of it.
 pub struct HttpDirectory {
     client: HttpClient,
     config: HttpDirectoryConfig,
@@ -66,7 +66,7 @@ struct Lookup<'a> {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct FoundRecipients {
     recipients: Vec<Value>,
     #[serde(default)]
     unreadable: Vec<String>,
@@ -121,7 +121,7 @@ impl HttpDirectory {
         let answer = self.send(request).await?;
         match answer.response.status() {
             StatusCode::OK => {
-                let Found { recipients, unreadable } = self.read(answer).await?;
+                let FoundRecipients { recipients, unreadable } = self.read(answer).await?;
                 self.users(recipients, unreadable)
             }
             status => Err(self.refused(status)),

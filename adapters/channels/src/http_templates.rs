@@ -44,7 +44,7 @@ impl HttpTemplatesConfig {
 /// `GET URL/ID/versions/latest` answers the version that is sent, and `GET URL/ID/versions/NUMBER` a certain one: a JSON object with
 /// `id`, `number`, `template` and `partials`, as `claimstream serve` answers it. 404 with the problem type
 /// `urn:claimstream:problem:unknown-template` says that there is none; any other 404 is a URL that leads elsewhere. A server without versions
-/// gives the number 0. Put a cache before it: it asks anew each time.
+/// gives the number 0. Put a cache before it: it asks the server each time.
 pub struct HttpTemplates {
     client: HttpClient,
     config: HttpTemplatesConfig,

@@ -15,7 +15,7 @@
 //! need a tokio runtime around them. All end in bounded time, pass the message's id on as an idempotency key,
 //! and say of every failure whether another attempt can help.
 #![forbid(unsafe_code)]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "smtp")]

@@ -21,7 +21,7 @@ use crate::masked::{Masked, MaskedKey};
 /// on a full disk, the next begins on a line of its own. Writing blocks the thread for as
 /// long as the file or stream does.
 pub struct LogChannel {
-    lines: Mutex<Lines>,
+    lines: Mutex<LineWriter>,
     config: LogConfig,
 }
 
@@ -37,7 +37,7 @@ pub struct LogConfig {
 impl LogChannel {
     /// Writes to any writer; what it buffers is flushed after each line.
     pub fn new(writer: impl Write + Send + 'static, config: LogConfig) -> Self {
-        Self { lines: Mutex::new(Lines { writer: Box::new(writer), torn: false }), config }
+        Self { lines: Mutex::new(LineWriter { writer: Box::new(writer), torn: false }), config }
     }
 
     /// Writes to the standard output.
@@ -51,20 +51,20 @@ impl LogChannel {
     }
 
     fn write(&self, message: &NotificationMessage) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Line::of(message, self.config))?;
+        let mut line = serde_json::to_vec(&LogRecord::of(message, self.config))?;
         line.push(b'\n');
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).append(&line)
     }
 }
 
 /// Lines, each of which stands alone, whatever became of the one before it.
-struct Lines {
+struct LineWriter {
     writer: Box<dyn Write + Send>,
     /// Whether the writer took only a part of the last line.
     torn: bool,
 }
 
-impl Lines {
+impl LineWriter {
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         match self.torn {
             true => self.write_all(&[b"\n", line].concat())?,
@@ -90,7 +90,7 @@ impl Lines {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogRecord<'a> {
     at_micros: u64,
     id: Uuid,
     request_id: Uuid,
@@ -101,7 +101,7 @@ struct Line<'a> {
     content: Option<&'a Content>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LogRecord<'a> {
     fn of(message: &'a NotificationMessage, config: LogConfig) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (recipient, address) = match config.addresses {

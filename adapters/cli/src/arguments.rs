@@ -130,7 +130,7 @@ pub(crate) enum Command {
     /// Show or change what a recipient wants, or forget a recipient
     #[command(subcommand)]
     Recipient(RecipientCommand),
-    /// Deliver notifications, or publish queues to brokers, until told to stop
+    /// Deliver notifications, or publish queues to brokers, until a signal stops it
     ///
     /// With --publish it hands the messages of queues to brokers, as sections [publish.NAME] of the configuration say.
     ///
@@ -144,7 +144,7 @@ pub(crate) enum Command {
         #[arg(long, visible_alias = "once")]
         until_empty: bool,
     },
-    /// Take notifications in over HTTP until told to stop
+    /// Take notifications in over HTTP until a signal stops it
     ///
     /// SIGINT or SIGTERM stops the listener, lets requests that were accepted finish, for at most serve.drain, and then stops the
     /// relay, if there is one; a second signal stops at once. /docs shows the routes and lets you try them.
@@ -312,7 +312,7 @@ pub(crate) enum ConfigCommand {
 
 #[cfg(test)]
 mod tests {
-    /// Commands that print a script or files, or that print nothing and work until they are told to stop.
+    /// Commands that print a script or files, or that print nothing and work until a signal stops them.
     const WITHOUT_JSON: [&str; 7] =
         ["schema print", "schema routines", "schema debezium-view", "relay", "serve", "completions", "man"];
 

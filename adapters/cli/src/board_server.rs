@@ -1,6 +1,6 @@
 use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
-use claimstream_board::{Board, BoardStores, Boards, Right, Visitor, Visitors};
+use claimstream_board::{Board, BoardStores, Boards, Right, User, Users};
 use claimstream_http::{Scope, Server, Tokens};
 use claimstream_ports::Timer;
 use claimstream_sea_orm::{Capability, SeaOrmOutbox};
@@ -28,14 +28,14 @@ pub(crate) struct BoardServer {
 impl BoardServer {
     /// Listens where `board.listen` says.
     pub(crate) async fn start(settings: &BoardSettings, timer: TokioTimer) -> Result<Self, Failure> {
-        let tokens = settings.visitors()?;
+        let tokens = settings.users()?;
         let listen = settings.listen;
         let refused = |e| Failure::Refused(format!("`board.listen`: {listen} cannot be listened at: {e}"));
         let server = Server::bind(listen, Arc::new(timer)).await.map_err(refused)?;
         let address = server.address().map_err(refused)?;
-        let visitors =
-            tokens.as_ref().map_or_else(|| "anybody on this machine".into(), |t| t.describe().join("; "));
-        tracing::info!(board = %address, visitors, "board started");
+        let users =
+            tokens.as_ref().map_or_else(|| "every user of this machine".into(), |t| t.describe().join("; "));
+        tracing::info!(board = %address, users, "board started");
         Ok(Self { server, settings: settings.clone(), tokens, timer })
     }
 
@@ -76,7 +76,7 @@ fn board(
     tokens: Option<&Tokens>,
 ) -> Board {
     let board = match tokens {
-        Some(tokens) => Board::for_visitors(stores, timer, Arc::new(TokenVisitors(tokens.clone()))),
+        Some(tokens) => Board::for_users(stores, timer, Arc::new(TokenUsers(tokens.clone()))),
         None => Board::for_everyone(stores, timer),
     };
     let hosts = settings.hosts.iter().flat_map(|names| names.0.iter().cloned());
@@ -126,16 +126,16 @@ pub(crate) fn run(
 }
 
 /// A token with the scope `read` looks, one with `admin` changes, and others do not get in.
-struct TokenVisitors(Tokens);
+struct TokenUsers(Tokens);
 
-impl Visitors for TokenVisitors {
-    fn identify(&self, token: &str) -> Option<Visitor> {
+impl Users for TokenUsers {
+    fn identify(&self, token: &str) -> Option<User> {
         let identity = self.0.identify(token)?;
         let right = match (identity.may(Scope::Admin), identity.may(Scope::Read)) {
             (true, _) => Right::Change,
             (false, true) => Right::Look,
             (false, false) => return None,
         };
-        Some(Visitor { name: identity.name, right })
+        Some(User { name: identity.name, right })
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Broker {
 }
 
 /// A key of a target's section, and what is wrong with its value.
-pub(crate) type Refused = (&'static str, String);
+pub(crate) type KeyRefusal = (&'static str, String);
 
 /// How a target logs in.
 #[cfg_attr(
@@ -37,7 +37,7 @@ struct Login {
 
 impl Broker {
     /// The broker that settings name; nothing is sent to it yet.
-    pub(crate) fn of(settings: &TargetSettings) -> Result<Self, Refused> {
+    pub(crate) fn of(settings: &TargetSettings) -> Result<Self, KeyRefusal> {
         let Some(url) = &settings.to else {
             return Err(("to", format!("set the broker's URL, {}", schemes().join(" or "))));
         };
@@ -85,7 +85,7 @@ impl Broker {
 }
 
 impl Broker {
-    /// What is missing at this place, as far as the broker can be asked: a stream, an exchange or a queue that nobody has made.
+    /// What is missing at this place, as far as the broker can be asked: a stream, an exchange or a queue that does not exist.
     pub(crate) async fn lacks(&self, place: &str) -> Option<Reason> {
         match *self {
             #[cfg(feature = "nats")]
@@ -132,11 +132,11 @@ fn schemes() -> Vec<&'static str> {
 }
 
 #[cfg(feature = "nats")]
-fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
-    use claimstream_brokers::nats::{NatsLogin, NatsPlace, NatsPublisher};
+fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, KeyRefusal> {
+    use claimstream_brokers::nats::{NatsConfig, NatsLogin, NatsPublisher};
 
     let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
-    let place = NatsPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    let place = NatsConfig::new(url).map_err(|e| ("to", e.to_string()))?;
     let place = match (login.user, login.password, login.token) {
         // What the URL says holds.
         (None, None, None) => place,
@@ -155,11 +155,11 @@ fn nats(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
 }
 
 #[cfg(feature = "kafka")]
-fn kafka(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused> {
-    use claimstream_brokers::kafka::{KafkaPlace, KafkaPublisher};
+fn kafka(settings: &TargetSettings, login: &Login) -> Result<Broker, KeyRefusal> {
+    use claimstream_brokers::kafka::{KafkaConfig, KafkaPublisher};
 
     let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
-    let place = KafkaPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    let place = KafkaConfig::new(url).map_err(|e| ("to", e.to_string()))?;
     if login.is_given() {
         return Err(("user", "this program logs in to no Kafka; name a listener that needs no login".into()));
     }
@@ -167,11 +167,11 @@ fn kafka(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused> {
 }
 
 #[cfg(feature = "rabbitmq")]
-fn rabbitmq(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused> {
-    use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+fn rabbitmq(settings: &TargetSettings, login: &Login) -> Result<Broker, KeyRefusal> {
+    use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqPublisher};
 
     let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
-    let place = RabbitMqPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    let place = RabbitMqConfig::new(url).map_err(|e| ("to", e.to_string()))?;
     if login.token.is_some() {
         return Err(("token", "RabbitMQ knows no tokens; give a user with a password".into()));
     }
@@ -184,11 +184,11 @@ fn rabbitmq(settings: &TargetSettings, login: &Login) -> Result<Broker, Refused>
 }
 
 #[cfg(feature = "redis-streams")]
-fn redis_streams(settings: &TargetSettings, login: Login) -> Result<Broker, Refused> {
-    use claimstream_brokers::redis_streams::{RedisStreamsPlace, RedisStreamsPublisher};
+fn redis_streams(settings: &TargetSettings, login: Login) -> Result<Broker, KeyRefusal> {
+    use claimstream_brokers::redis_streams::{RedisStreamsConfig, RedisStreamsPublisher};
 
     let url = settings.to.as_ref().map(|url| url.reveal()).unwrap_or_default();
-    let place = RedisStreamsPlace::new(url).map_err(|e| ("to", e.to_string()))?;
+    let place = RedisStreamsConfig::new(url).map_err(|e| ("to", e.to_string()))?;
     if login.token.is_some() {
         return Err(("token", "Redis knows no tokens; give a password".into()));
     }
@@ -211,7 +211,7 @@ impl Login {
         self.user.is_some() || self.password.is_some() || self.token.is_some()
     }
 
-    fn of(settings: &TargetSettings) -> Result<Self, Refused> {
+    fn of(settings: &TargetSettings) -> Result<Self, KeyRefusal> {
         Ok(Self {
             user: settings.user.clone(),
             password: settings.password.read().map_err(|why| ("password", why))?,

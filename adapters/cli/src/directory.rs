@@ -7,7 +7,7 @@ use claimstream_notifications::{CachedDirectory, CompiledTemplate, RecipientDire
 use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
-use crate::config::{Config, ConfigError, DirectorySource, Notifications};
+use crate::config::{Config, ConfigError, DirectorySource, NotificationSettings};
 
 /// The directory that a configuration chooses.
 pub fn recipients(
@@ -35,8 +35,8 @@ fn over_http(config: &Config) -> Result<HttpDirectory, ConfigError> {
     HttpDirectory::new(config).map_err(|e| refused("url", e.to_string()))
 }
 
-/// The users and segments of the file that a configuration names; nobody if it names none.
-pub fn directory(notifications: &Notifications) -> Result<MemoryDirectory, ConfigError> {
+/// The users and segments of the file that a configuration names; an empty directory if it names none.
+pub fn directory(notifications: &NotificationSettings) -> Result<MemoryDirectory, ConfigError> {
     match &notifications.directory {
         Some(path) => read("notifications.directory", path),
         None => Ok(MemoryDirectory::new()),
@@ -44,7 +44,7 @@ pub fn directory(notifications: &Notifications) -> Result<MemoryDirectory, Confi
 }
 
 /// The templates that a configuration names; none if it names none. Refuses one that cannot be used, with its place and line.
-pub fn templates(notifications: &Notifications) -> Result<MemoryTemplates, ConfigError> {
+pub fn templates(notifications: &NotificationSettings) -> Result<MemoryTemplates, ConfigError> {
     let Some(path) = &notifications.templates else { return Ok(MemoryTemplates::new("en")) };
     let templates: MemoryTemplates = read(TEMPLATES, path)?;
     for version in templates.all() {

@@ -10,7 +10,7 @@ pub(crate) struct DoctorArguments {
     /// Let warnings fail the check
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Look for what an asynchronous failover has left that nobody works on any more, and queue it again; nothing else is checked
+    /// Look for what an asynchronous failover has left without a worker, and queue it again; nothing else is checked
     ///
     /// Without --yes it says what would happen, asks on a terminal, and changes nothing elsewhere. It walks over whole tables, and relays
     /// may run meanwhile. The exit code is 1 if something is left.

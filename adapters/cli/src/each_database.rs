@@ -54,12 +54,12 @@ const NO_SECTION: &str = "the configuration has no section [databases.NAME]; giv
                           mysql://user@host/database or sqlite://file.db";
 
 impl Loaded {
-    /// The same origins beside another configuration.
+    /// Another configuration with the same origins.
     pub(crate) fn with(&self, config: Config) -> Self {
         Self { config, origins: self.origins.clone(), sources: self.sources.clone() }
     }
 
-    /// Reads the same sources anew.
+    /// Reads the same sources again.
     pub(crate) fn again(&self) -> Result<Self, ConfigError> {
         Config::load(&self.sources)
     }

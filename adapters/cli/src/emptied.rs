@@ -104,11 +104,11 @@ mod tests {
 
     /// How often the queues are looked at, if they answer so and stay empty afterwards.
     async fn looks(answers: Vec<Result<Vec<QueueStatus>, StoreError>>) -> usize {
-        looks_beside(answers, Vec::new()).await
+        looks_during(answers, Vec::new()).await
     }
 
     /// The same, while queues are paused.
-    async fn looks_beside(
+    async fn looks_during(
         answers: Vec<Result<Vec<QueueStatus>, StoreError>>,
         paused: Vec<PausedQueue>,
     ) -> usize {
@@ -172,6 +172,6 @@ mod tests {
         let paused = vec![PausedQueue { queue, since: Duration::ZERO, note }];
         let held =
             || holding(2, 1).map(|all| all.into_iter().map(|it| QueueStatus { leased: 1, ..it }).collect());
-        assert_eq!(looks_beside(vec![held(), holding(1, 1), holding(1, 1)], paused).await, 3);
+        assert_eq!(looks_during(vec![held(), holding(1, 1), holding(1, 1)], paused).await, 3);
     }
 }

@@ -122,7 +122,7 @@ impl Collector {
     /// The longest answer that is read.
     const MOST_BYTES: usize = 64 * 1024;
     /// How long a call may take.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 }
 
 #[async_trait]
@@ -135,7 +135,7 @@ impl HttpClient for Collector {
             Ok::<_, HttpError>(Response::from_parts(head, body.to_bytes()))
         };
         // A timeout is made where its runtime is.
-        let answer = self.runtime.spawn(async move { within(&timer, Self::PATIENCE, call).await }).await?;
+        let answer = self.runtime.spawn(async move { within(&timer, Self::TIMEOUT, call).await }).await?;
         answer.ok_or("the collector does not answer")?
     }
 }

@@ -1,6 +1,6 @@
 use std::io;
 
-/// Hears SIGHUP, by which an operator has the configuration read anew; elsewhere than on Unix there is none.
+/// Receives SIGHUP, by which an operator has the configuration read again; elsewhere than on Unix there is none.
 pub(crate) struct Hangup {
     #[cfg(unix)]
     signal: tokio::signal::unix::Signal,

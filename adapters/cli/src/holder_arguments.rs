@@ -23,7 +23,7 @@ pub(crate) enum LeaseCommand {
     ///
     /// What is in flight is due again with one attempt more, and is handed out one at a time; what the holder settles from then on is
     /// refused. The holder may still be handling it, so a handler may run twice. Without --yes it says what would happen, asks
-    /// on a terminal, and changes nothing elsewhere. The exit code is 1 if the lease has another fence, or nobody holds it.
+    /// on a terminal, and changes nothing elsewhere. The exit code is 1 if the lease has another fence, or is not held.
     Release(ReleaseLeaseArguments),
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum LockCommand {
     /// Take a lock from its holder, which learns of it when it renews the lock
     ///
     /// Another may take the lock at once, so that two are at work at a time. Without --yes it asks on a terminal, and changes nothing
-    /// elsewhere. The exit code is 1 if nobody holds the lock under this fence.
+    /// elsewhere. The exit code is 1 if the lock is not held under this fence.
     Release(ReleaseLockArguments),
 }
 

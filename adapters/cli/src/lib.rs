@@ -71,6 +71,7 @@ mod relays;
 mod renewed_broker;
 mod run_arguments;
 mod schema_arguments;
+mod second_signal;
 #[cfg(feature = "board")]
 mod self_check;
 #[cfg(feature = "http")]
@@ -90,7 +91,6 @@ mod template_arguments;
 mod template_desk;
 mod template_folder;
 mod template_source;
-mod told_again;
 #[cfg(all(feature = "http", feature = "otlp"))]
 mod traced_requests;
 mod unpublished;
@@ -156,7 +156,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Exi
 
 fn fail(failure: &Failure) -> ExitCode {
     if !failure.is_closed_pipe() {
-        // Nobody is left to be told if this fails as well.
+        // A failure of this write cannot be reported.
         let _ = writeln!(std::io::stderr(), "error: {failure}");
     }
     failure.exit_code()

@@ -8,14 +8,14 @@ pub(crate) struct Lines<R> {
 
 /// One line.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// What it says, without its end.
     Text(Vec<u8>),
     /// It is longer than [`Lines::LONGEST`] and was passed over.
     TooLong,
 }
 
-impl Line {
+impl InputLine {
     /// How many bytes of the input it took, with its end; at least so many, if it was too long.
     pub(crate) fn length(&self) -> u64 {
         match self {
@@ -37,7 +37,7 @@ impl<R: Read> Lines<R> {
 
     /// The next line and its number; `None` at the end. A last line needs no end, and a carriage return before the end does
     /// not belong to the line.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Line)>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, InputLine)>> {
         let mut text = Vec::new();
         let (mut begun, mut too_long) = (false, false);
         loop {
@@ -62,7 +62,7 @@ impl<R: Read> Lines<R> {
             begun = true;
             if is_over {
                 self.number += 1;
-                let line = if too_long { Line::TooLong } else { Line::Text(self.bare(text)) };
+                let line = if too_long { InputLine::TooLong } else { InputLine::Text(self.bare(text)) };
                 return Ok(Some((self.number, line)));
             }
         }
@@ -88,13 +88,13 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    fn lines(bytes: &[u8]) -> Vec<(u64, Line)> {
+    fn lines(bytes: &[u8]) -> Vec<(u64, InputLine)> {
         let mut lines = Lines::new(bytes);
         std::iter::from_fn(|| lines.next().unwrap()).collect()
     }
 
-    fn text(number: u64, text: &str) -> (u64, Line) {
-        (number, Line::Text(text.as_bytes().to_vec()))
+    fn text(number: u64, text: &str) -> (u64, InputLine) {
+        (number, InputLine::Text(text.as_bytes().to_vec()))
     }
 
     #[test]
@@ -110,8 +110,8 @@ mod tests {
         let long = vec![b'x'; Lines::<&[u8]>::LONGEST];
         let endless = io::repeat(b'y').take(50 * 1024 * 1024);
         let mut lines = Lines::new(long.as_slice().chain(&b"\n"[..]).chain(endless).chain(&b"\nz"[..]));
-        assert_eq!(lines.next().unwrap(), Some((1, Line::Text(long.clone()))));
-        assert_eq!(lines.next().unwrap(), Some((2, Line::TooLong)));
+        assert_eq!(lines.next().unwrap(), Some((1, InputLine::Text(long.clone()))));
+        assert_eq!(lines.next().unwrap(), Some((2, InputLine::TooLong)));
         assert_eq!(lines.next().unwrap(), Some(text(3, "z")));
         assert_eq!(lines.next().unwrap(), None);
     }

@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// Guard: the client of NATS logs nothing beside its adapter | src/logging.rs `targets`: no `async_nats`
+    /// Guard: the client of NATS logs nothing in addition to its adapter | src/logging.rs `targets`: no `async_nats`
     #[test]
     fn a_library_shows_warnings_and_the_client_of_nats_nothing() {
         let targets = targets(LevelFilter::TRACE);

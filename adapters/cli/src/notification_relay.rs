@@ -175,7 +175,7 @@ impl NotificationRelay {
             () = shutdown => (),
             () = first_ended(requests.iter_mut().chain(&mut messages)) => (),
         }
-        // Nobody listens only if all have ended already.
+        // The send fails only if all have ended already.
         let _ = stop.send(true);
         let (requests, messages) = (reports(requests).await, reports(messages).await);
         Ok(RelayReport { requests: requests?, messages: messages? })
@@ -183,7 +183,7 @@ impl NotificationRelay {
 }
 
 /// The longest wait of a pipeline of high priority while nothing is found: such requests come from other processes, whose wakeups may
-/// not reach this one, and somebody waits for them.
+/// not reach this one, and a recipient waits for them.
 const URGENT_IDLE: Duration = Duration::from_millis(250);
 
 fn refused(invalid: Invalid) -> ConfigError {

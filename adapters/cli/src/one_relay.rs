@@ -43,14 +43,14 @@ pub(crate) struct OneRelay {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Until {
     /// When the process ends or the database is taken out of the configuration.
-    Told,
+    Stopped,
     /// When nothing is due or leased any more; a database that is away is an error then.
     Empty,
 }
 
 /// How a relay on one database has ended.
 #[derive(Default)]
-pub(crate) struct Ended {
+pub(crate) struct RelayEnd {
     /// What became of its messages; nothing if it never began.
     pub(crate) report: Option<WorkReport>,
     /// Whether messages are left that a broker has not taken.
@@ -64,10 +64,10 @@ impl OneRelay {
     const LOGGED: u32 = 12;
 
     /// Relays until it has to stop, or until nothing is left.
-    pub(crate) async fn run(mut self) -> Result<Ended, Failure> {
-        let Some(outbox) = self.open().await? else { return Ok(Ended::default()) };
+    pub(crate) async fn run(mut self) -> Result<RelayEnd, Failure> {
+        let Some(outbox) = self.open().await? else { return Ok(RelayEnd::default()) };
         let tally = Arc::new(Tally::of(Some(self.name.clone()), self.timer));
-        let telemetry = Some(tally.beside(self.telemetry.clone()));
+        let telemetry = Some(tally.and(self.telemetry.clone()));
         let around = Surroundings { wakeups: self.wakeups.clone(), telemetry, share: self.share.clone() };
         let relay = self.purpose.work(&around, &outbox, &self.config)?;
         if self.counting.is_some() {
@@ -81,7 +81,7 @@ impl OneRelay {
         let unpublished = relay.unpublished();
         let shutdown = async {
             tokio::select! {
-                () = told(&mut stop) => (),
+                () = stopped(&mut stop) => (),
                 () = emptied(&queues, &unpublished, &outbox, &outbox, &timer), if until == Until::Empty => tracing::info!("nothing is due or leased"),
             }
         };
@@ -93,7 +93,7 @@ impl OneRelay {
             never = say_when_drained(&outbox, self.drain.clone(), timer) => match never {},
         };
         tally.log();
-        let mut ended = Ended { report: Some(report), ..Ended::default() };
+        let mut ended = RelayEnd { report: Some(report), ..RelayEnd::default() };
         if self.until == Until::Empty {
             outbox.sweep().await?;
             ended.is_unpublished = unpublished.is_left(&outbox).await?;
@@ -108,7 +108,7 @@ impl OneRelay {
         for attempt in 0_u32.. {
             let opened = tokio::select! {
                 opened = database.open_one_of_several(self.telemetry.clone()) => opened,
-                () = told(&mut stop) => return Ok(None),
+                () = stopped(&mut stop) => return Ok(None),
             };
             let error = match opened {
                 Ok(outbox) => return Ok(Some(outbox)),
@@ -122,16 +122,16 @@ impl OneRelay {
             let wait = Duration::from_millis(250).saturating_mul(attempt + 1).min(Self::LONGEST_WAIT);
             tokio::select! {
                 () = self.timer.sleep(wait) => (),
-                () = told(&mut stop) => return Ok(None),
+                () = stopped(&mut stop) => return Ok(None),
             }
         }
         Ok(None)
     }
 }
 
-/// Ends when the relay has to stop; an error says that nobody is left who could tell it.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|told| *told).await;
+/// Ends when the relay has to stop; an error says that the sender is gone.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn count(counting: Option<Counting>, outbox: &SeaOrmOutbox) -> Infallible {

@@ -5,7 +5,7 @@ use claimstream_ports::{DistributedLock, LockingStrategy, StoreError, Telemetry}
 use claimstream_sea_orm::{BenchPlace, Capability, OpenOptions, SchemaPlan, SeaOrmOutbox};
 
 use crate::{
-    config::{Claiming, ConfigError, Database, DatabaseUrl, LockPlace, Secret},
+    config::{ClaimingChoice, ConfigError, DatabaseSettings, DatabaseUrl, LockPlace, Secret},
     password_file::PasswordFile,
     redis::lock_on,
 };
@@ -32,7 +32,7 @@ pub enum OpenError {
     },
 }
 
-impl Database {
+impl DatabaseSettings {
     /// Opens the outbox, and makes the tables if they are missing and [`create_schema`](Self::create_schema) allows it.
     pub async fn open(&self) -> Result<SeaOrmOutbox, OpenError> {
         self.open_to_run(self.options(self.create_schema)).await
@@ -43,7 +43,7 @@ impl Database {
         self.open_to_run(OpenOptions { telemetry: Some(telemetry), ..self.options(self.create_schema) }).await
     }
 
-    /// The same for one of several databases: a server that is silent holds up nobody, and is asked again.
+    /// The same for one of several databases: a server that is silent delays no other database, and is asked again.
     pub(crate) async fn open_one_of_several(
         &self,
         telemetry: Option<Arc<dyn Telemetry>>,
@@ -52,7 +52,7 @@ impl Database {
         self.open_to_run(OpenOptions { telemetry, answer_within: self.answer_within(), ..options }).await
     }
 
-    /// The same for a command that somebody waits for: a server that is silent is named within two seconds.
+    /// The same for a command on a terminal: a server that is silent is named within two seconds.
     pub(crate) async fn open_soon(&self) -> Result<SeaOrmOutbox, OpenError> {
         self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(self.create_schema) })
             .await
@@ -79,7 +79,7 @@ impl Database {
         self.open_by(OpenOptions { answer_within: self.answer_within(), ..self.options(true) }).await
     }
 
-    /// How long a server may be silent: as long as somebody has set a connection may take, or two seconds.
+    /// How long a server may be silent: as long as the configuration lets a connection take, or two seconds.
     fn answer_within(&self) -> Option<Duration> {
         (self.acquire_timeout == OpenOptions::default().acquire_timeout).then_some(SOON)
     }
@@ -92,7 +92,7 @@ impl Database {
         planned.map_err(|error| OpenError::Store { url, error })
     }
 
-    /// Makes a place for measurements beside the database.
+    /// Makes a place for measurements next to the database.
     pub(crate) async fn bench_place(&self) -> Result<BenchPlace, OpenError> {
         let url = self.location()?;
         if let Some(path) = url.file().filter(|path| !path.exists()) {
@@ -146,13 +146,13 @@ impl Database {
     pub fn claiming(&self, outbox: &Arc<SeaOrmOutbox>) -> Arc<dyn LockingStrategy> {
         let guarded = |lock: Arc<dyn DistributedLock>| LockGuarded::new(outbox.clone(), lock);
         match (self.strategy, &self.lock) {
-            (Claiming::LockGuarded, Some(LockPlace::Database)) => Arc::new(guarded(outbox.clone())),
-            (Claiming::LockGuarded, Some(LockPlace::Redis(place))) => {
+            (ClaimingChoice::LockGuarded, Some(LockPlace::Database)) => Arc::new(guarded(outbox.clone())),
+            (ClaimingChoice::LockGuarded, Some(LockPlace::Redis(place))) => {
                 let name = self.url.as_ref().and_then(DatabaseUrl::database).unwrap_or_default();
                 Arc::new(guarded(lock_on(place)).of_database(&name))
             }
             // Without a place the configuration is refused.
-            (Claiming::Bare(_), _) | (Claiming::LockGuarded, None) => outbox.clone(),
+            (ClaimingChoice::Bare(_), _) | (ClaimingChoice::LockGuarded, None) => outbox.clone(),
         }
     }
 
@@ -189,11 +189,11 @@ mod tests {
     /// Guard: a password file that is missing for a moment ends no relay of several databases | `location`: `Config` for a
     /// file as well; or one_relay.rs `open`: `NoSecret` ends it
     #[test]
-    fn a_password_file_that_is_missing_is_told_from_a_configuration_that_is_wrong() {
-        let database = |password| Database {
+    fn a_password_file_that_is_missing_is_distinguished_from_a_configuration_that_is_wrong() {
+        let database = |password| DatabaseSettings {
             url: DatabaseUrl::new("mysql://app@127.0.0.1/shop").ok(),
             password,
-            ..Database::default()
+            ..DatabaseSettings::default()
         };
         let file = SecretSource { file: Some("/no/such/file".into()), ..SecretSource::default() };
         assert!(matches!(database(file).location(), Err(OpenError::NoSecret(_))));

@@ -30,8 +30,8 @@ impl OpenDatabases {
         self.all().entry(name).or_default();
     }
 
-    /// A database that is open, with its pipelines, unless the process works on it no more: it may have been told to stop at the moment at which
-    /// the database was opened.
+    /// A database that is open, with its pipelines, unless the process works on it no more: a stop may have come at the moment at which the
+    /// database was opened.
     pub(crate) fn enter(&self, name: &DatabaseName, monitors: Monitors) {
         if let Some(known) = self.all().get_mut(name) {
             *known = monitors;

@@ -3,7 +3,7 @@ use futures::future::select_all;
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::Instrument;
 
-/// A pipeline that runs by itself and is stopped when nobody waits for it any longer.
+/// A pipeline that runs by itself and is stopped when its owner no longer waits for it.
 pub(crate) struct PipelineTask {
     running: JoinHandle<Result<PipelineReport, RelayError>>,
     ended: Option<Result<PipelineReport, RelayError>>,

@@ -32,7 +32,7 @@ impl Progress {
     /// Writes a line to the standard error above the bar.
     pub(crate) fn say(&self, line: &str) {
         self.0.suspend(|| {
-            // The exit code tells it as well, if nobody reads this.
+            // The exit code reports it as well.
             let _ = writeln!(stderr(), "{line}");
         });
     }

@@ -36,7 +36,7 @@ pub fn providers(
         }
     }
     if silent.len() == Channel::ALL.len() {
-        return Err(ConfigError::new(NOBODY.into()));
+        return Err(ConfigError::new(NO_PROVIDER.into()));
     }
     if !silent.is_empty() {
         tracing::warn!(
@@ -113,7 +113,7 @@ impl Making<'_> {
     }
 }
 
-const NOBODY: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
+const NO_PROVIDER: &str = "no channel has a provider; --set channels.default.provider=log writes every notification to the \
                       standard output, and channels.<channel>.provider chooses log, webhook, smtp or gateway for one channel";
 
 /// The provider that a section describes, if it describes one that needs no database.

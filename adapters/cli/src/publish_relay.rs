@@ -87,7 +87,7 @@ impl PublishRelay {
             () = shutdown => (),
             () = first_ended(tasks.iter_mut()) => (),
         }
-        // Nobody listens only if all have ended already.
+        // The send fails only if all have ended already.
         let _ = stop.send(true);
         reports(tasks).await
     }

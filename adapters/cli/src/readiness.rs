@@ -25,10 +25,10 @@ pub(crate) struct ProcessReadiness {
 }
 
 impl ProcessReadiness {
-    /// How long an answer about the database stands, so that nobody can make us ask it often.
+    /// How long an answer about the database stands, so that callers cannot have it asked often.
     const LOOK: Duration = Duration::from_secs(1);
     /// How long the database may take.
-    const PATIENCE: Duration = Duration::from_secs(3);
+    const TIMEOUT: Duration = Duration::from_secs(3);
 
     /// Each pipeline's queue, with the sentence that says what is wrong with it, if anything is.
     pub(crate) fn faults(&self) -> impl Iterator<Item = (&str, Option<String>)> {
@@ -45,7 +45,7 @@ impl ProcessReadiness {
             return answers;
         }
         let answer =
-            within(&self.timer, Self::PATIENCE, self.messages.kept(MessageId::new(Uuid::nil()))).await;
+            within(&self.timer, Self::TIMEOUT, self.messages.kept(MessageId::new(Uuid::nil()))).await;
         let answers = matches!(answer, Some(Ok(_)));
         *looked = Some((self.timer.now(), answers));
         answers
@@ -71,7 +71,7 @@ impl Readiness for ProcessReadiness {
 /// For how long the calls of a pipeline may fail until it is no longer ready: shorter troubles pass.
 const TROUBLE: Duration = Duration::from_secs(10);
 
-/// What is wrong with a pipeline that nobody has polled for `silent`, if anything is.
+/// What is wrong with a pipeline that was not polled for `silent`, if anything is.
 pub(crate) fn fault(state: &PipelineState, silent: Duration, most: Duration) -> Option<String> {
     match state {
         PipelineState::Failing { failures, since, error } if *since >= TROUBLE => {

@@ -3,11 +3,11 @@ use claimstream_sea_orm::SeaOrmOutbox;
 
 use crate::{
     RelayReport,
-    config::{Database, DatabaseName},
+    config::{DatabaseName, DatabaseSettings},
 };
 
 /// Logs that a relay has started, and where.
-pub(crate) fn announce(database: &Database, outbox: &SeaOrmOutbox) {
+pub(crate) fn announce(database: &DatabaseSettings, outbox: &SeaOrmOutbox) {
     let url = database.url.as_ref().map(ToString::to_string).unwrap_or_default();
     let (strategy, shards) = (outbox.strategy(), outbox.shards().get());
     tracing::info!(database = url, %strategy, configured = %database.strategy, shards, "relay started");

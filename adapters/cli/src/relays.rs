@@ -14,7 +14,7 @@ use crate::{
     config::{Config, DatabaseName},
     failure::Failure,
     measuring::Measuring,
-    one_relay::{Ended, OneRelay, Until},
+    one_relay::{OneRelay, RelayEnd, Until},
     open_databases::OpenDatabases,
     wakeups::Wakeups,
     work::Purpose,
@@ -29,8 +29,8 @@ pub(crate) struct Relays {
     until: Until,
     timer: TokioTimer,
     limit: Option<SharedConcurrency>,
-    running: BTreeMap<DatabaseName, Running>,
-    tasks: JoinSet<Result<Ended, Failure>>,
+    running: BTreeMap<DatabaseName, RunningRelay>,
+    tasks: JoinSet<Result<RelayEnd, Failure>>,
     names: BTreeMap<Id, DatabaseName>,
     databases: OpenDatabases,
     /// The wakeups of the database that this process writes to itself.
@@ -40,7 +40,7 @@ pub(crate) struct Relays {
     is_unpublished: bool,
 }
 
-struct Running {
+struct RunningRelay {
     database: OneDatabase,
     stop: watch::Sender<bool>,
     drain: watch::Sender<bool>,
@@ -79,7 +79,7 @@ impl Relays {
     }
 
     /// Works on the databases of this configuration from now on: begins with those that are new, stops in order with those that are
-    /// gone, begins anew with those that are elsewhere, and leaves all others alone.
+    /// gone, begins again with those whose location changed, and leaves all others alone.
     pub(crate) fn follow(&mut self, config: &Config, measuring: &Measuring) {
         let wanted = config.each_database();
         let gone: Vec<DatabaseName> =
@@ -124,7 +124,7 @@ impl Relays {
         }
     }
 
-    fn note(&mut self, ended: Result<(Id, Result<Ended, Failure>), JoinError>) {
+    fn note(&mut self, ended: Result<(Id, Result<RelayEnd, Failure>), JoinError>) {
         let (id, ended) = match ended {
             Ok(ended) => ended,
             Err(lost) => std::panic::resume_unwind(lost.into_panic()),
@@ -176,7 +176,7 @@ impl Relays {
         let task = self.tasks.spawn(relay.run().instrument(span));
         let task = task.id();
         self.names.insert(task, name.clone());
-        self.running.insert(name, Running { database, stop, drain, task });
+        self.running.insert(name, RunningRelay { database, stop, drain, task });
     }
 
     fn stop(&mut self, name: &DatabaseName) {

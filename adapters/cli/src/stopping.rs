@@ -3,7 +3,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// Whether the process was told to stop; clones show the same.
+/// Whether the process has been asked to stop; clones show the same.
 #[derive(Clone, Default)]
 pub(crate) struct Stopping(Arc<AtomicBool>);
 

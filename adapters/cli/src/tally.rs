@@ -51,7 +51,7 @@ impl Tally {
     const EVERY: Duration = Duration::from_secs(60);
 
     /// A telemetry that counts here, and records in the other one if there is one.
-    pub(crate) fn beside(self: &Arc<Self>, other: Option<Arc<dyn Telemetry>>) -> Arc<dyn Telemetry> {
+    pub(crate) fn and(self: &Arc<Self>, other: Option<Arc<dyn Telemetry>>) -> Arc<dyn Telemetry> {
         let own: Arc<dyn Telemetry> = Arc::clone(self) as _;
         match other {
             Some(other) => Arc::new(vec![own, other]),
@@ -124,10 +124,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_each_queue_and_begins_anew_after_a_look() {
+    fn counts_each_queue_and_begins_at_zero_after_a_look() {
         let (orders, mails) = (QueueName::new("orders").unwrap(), QueueName::new("mails").unwrap());
         let tally = Arc::new(Tally::of(None, TokioTimer::new()));
-        let telemetry = tally.beside(Some(Arc::new(Vec::<Arc<dyn Telemetry>>::new())));
+        let telemetry = tally.and(Some(Arc::new(Vec::<Arc<dyn Telemetry>>::new())));
         let settled = |queue, outcome, messages| Measured::Settled { queue, outcome, messages };
         telemetry.record(Measured::Claimed { queue: &orders, messages: 3, took: Duration::ZERO });
         telemetry.record(Measured::Claimed { queue: &mails, messages: 0, took: Duration::ZERO });

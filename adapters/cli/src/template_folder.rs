@@ -22,7 +22,7 @@ use crate::config::quoted;
 pub(crate) struct TemplateFolder(PathBuf);
 
 /// The files of a template, by name.
-pub(crate) type Files = BTreeMap<String, String>;
+pub(crate) type TemplateFiles = BTreeMap<String, String>;
 
 const SETTINGS: &str = "template.toml";
 
@@ -57,13 +57,13 @@ impl TemplateFolder {
     }
 
     /// The files of a template; `None` if there is no such template.
-    pub(crate) fn files(&self, id: &str) -> Result<Option<Files>, String> {
+    pub(crate) fn files(&self, id: &str) -> Result<Option<TemplateFiles>, String> {
         let folder = self.of(id)?;
         if !folder.join(SETTINGS).is_file() {
             return Ok(None);
         }
         let unreadable = |path: &Path, e| format!("{} cannot be read: {e}", path.display());
-        let mut files = Files::new();
+        let mut files = TemplateFiles::new();
         for entry in fs::read_dir(&folder).map_err(|e| unreadable(&folder, e))? {
             let path = entry.map_err(|e| unreadable(&folder, e))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -84,7 +84,7 @@ impl TemplateFolder {
     }
 
     /// Writes the files of a template, and removes those that it does not have.
-    pub(crate) fn write(&self, id: &str, files: &Files) -> Result<(), String> {
+    pub(crate) fn write(&self, id: &str, files: &TemplateFiles) -> Result<(), String> {
         let folder = self.of(id)?;
         let unwritten = |path: &Path, e| format!("{} cannot be written: {e}", path.display());
         fs::create_dir_all(&folder).map_err(|e| unwritten(&folder, e))?;
@@ -106,7 +106,7 @@ impl TemplateFolder {
 }
 
 /// The files that say what a template says.
-pub(crate) fn files(template: &Template) -> Files {
+pub(crate) fn files(template: &Template) -> TemplateFiles {
     let mut settings = format!("default_language = {}\n", quoted(&template.default_language));
     for (name, TemplateVariable { default, description }) in template.variables.iter().flatten() {
         settings += &format!("\n[variables.{name}]\n");
@@ -115,7 +115,7 @@ pub(crate) fn files(template: &Template) -> Files {
                 &value.as_ref().map(|value| format!("{key} = {}\n", quoted(value))).unwrap_or_default();
         }
     }
-    let mut files = Files::from([(SETTINGS.to_owned(), settings)]);
+    let mut files = TemplateFiles::from([(SETTINGS.to_owned(), settings)]);
     for (channel, languages) in &template.texts {
         for (language, TemplateText { title, body, html }) in languages {
             let parts = [("title.txt", title.as_ref()), ("txt", Some(body)), ("html", html.as_ref())];
@@ -128,7 +128,7 @@ pub(crate) fn files(template: &Template) -> Files {
 }
 
 /// The template that files make up, or the name of a file and what is wrong with it.
-fn template(files: &Files) -> Result<Template, String> {
+fn template(files: &TemplateFiles) -> Result<Template, String> {
     let mut template = settings(files.get(SETTINGS).map_or("", String::as_str))
         .map_err(|why| format!("{SETTINGS}: {why}"))?;
     let mut bodies = BTreeMap::new();
@@ -138,9 +138,9 @@ fn template(files: &Files) -> Result<Template, String> {
         let entry = texts.entry(language.to_owned()).or_default();
         let text = text.strip_suffix('\n').unwrap_or(text).trim_end_matches('\r').to_owned();
         match part {
-            Part::Title => entry.title = Some(text),
-            Part::Html => entry.html = Some(text),
-            Part::Body => {
+            TemplatePart::Title => entry.title = Some(text),
+            TemplatePart::Html => entry.html = Some(text),
+            TemplatePart::Body => {
                 bodies.insert((channel, language.to_owned()), ());
                 entry.body = text;
             }
@@ -150,7 +150,7 @@ fn template(files: &Files) -> Result<Template, String> {
         for language in languages.keys() {
             if !bodies.contains_key(&(*channel, language.clone())) {
                 return Err(format!(
-                    "{channel}.{language}.txt: it is missing; each title and page has a text beside it"
+                    "{channel}.{language}.txt: it is missing; each title and page needs a text"
                 ));
             }
         }
@@ -158,18 +158,18 @@ fn template(files: &Files) -> Result<Template, String> {
     Ok(template)
 }
 
-enum Part {
+enum TemplatePart {
     Title,
     Body,
     Html,
 }
 
-fn place(name: &str) -> Result<(Channel, &str, Part), String> {
+fn place(name: &str) -> Result<(Channel, &str, TemplatePart), String> {
     let parts: Vec<&str> = name.split('.').collect();
     let (channel, language, part) = match parts.as_slice() {
-        [channel, language, "title", "txt"] => (channel, language, Part::Title),
-        [channel, language, "txt"] => (channel, language, Part::Body),
-        [channel, language, "html"] => (channel, language, Part::Html),
+        [channel, language, "title", "txt"] => (channel, language, TemplatePart::Title),
+        [channel, language, "txt"] => (channel, language, TemplatePart::Body),
+        [channel, language, "html"] => (channel, language, TemplatePart::Html),
         _ => {
             return Err(
                 "name it CHANNEL.LANGUAGE.txt, CHANNEL.LANGUAGE.title.txt or CHANNEL.LANGUAGE.html".into()
@@ -225,9 +225,9 @@ mod tests {
 
     const SETTINGS_TEXT: &str = "default_language = \"en\"\n\n[variables.name]\n\n[variables.sum]\ndefault = \"0\"\ndescription = \"in \\\"EUR\\\"\"\n";
 
-    fn good() -> Files {
+    fn good() -> TemplateFiles {
         let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        Files::from([
+        TemplateFiles::from([
             file(SETTINGS, SETTINGS_TEXT),
             file("email.de-AT.title.txt", "Hallo\n"),
             file("email.de-AT.txt", "Hallo {{ name }}\n\n"),
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_used_is_named() {
-        let why = |edit: fn(&mut Files)| {
+        let why = |edit: fn(&mut TemplateFiles)| {
             let mut files = good();
             edit(&mut files);
             template(&files).unwrap_err()
@@ -272,7 +272,7 @@ mod tests {
                 .contains("\"x\" is not default_language")
         );
         assert!(why(|f| drop(f.insert(SETTINGS.into(), String::new()))).contains("set default_language"));
-        let wrong = |f: &mut Files| {
+        let wrong = |f: &mut TemplateFiles| {
             drop(f.insert(SETTINGS.into(), "default_language = \"en\"\nvariables.a.required = true".into()))
         };
         assert!(why(wrong).contains("[variables.a]: \"required\" is not default or description"));

@@ -24,7 +24,7 @@ pub(crate) enum Purpose {
 
 /// The pipelines of a relay on one database.
 #[must_use = "a relay does nothing unless it is run"]
-pub(crate) enum Work {
+pub(crate) enum RelayPipelines {
     Notifications(NotificationRelay),
     Publishing(PublishRelay),
 }
@@ -68,19 +68,19 @@ impl Purpose {
         around: &Surroundings,
         outbox: &SeaOrmOutbox,
         config: &Config,
-    ) -> Result<Work, ConfigError> {
+    ) -> Result<RelayPipelines, ConfigError> {
         match self {
             Self::Notifications => {
-                NotificationRelay::with(around, outbox.clone(), config).map(Work::Notifications)
+                NotificationRelay::with(around, outbox.clone(), config).map(RelayPipelines::Notifications)
             }
             Self::Publishing(names) => {
-                PublishRelay::with(around, names, outbox.clone(), config).map(Work::Publishing)
+                PublishRelay::with(around, names, outbox.clone(), config).map(RelayPipelines::Publishing)
             }
         }
     }
 }
 
-impl Work {
+impl RelayPipelines {
     pub(crate) fn monitors(&self) -> Vec<(String, PipelineMonitor)> {
         match self {
             Self::Notifications(relay) => relay.monitors(),

@@ -44,7 +44,7 @@ struct Plan {
 
 /// What came back, and how long each answer took.
 #[derive(Default)]
-struct Tally {
+struct LoadCounts {
     took: Vec<Duration>,
     answers: BTreeMap<u16, u64>,
     broken: u64,
@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let client = Client { plan: plan.clone(), run, next: Arc::clone(&next), began, connection: None };
         clients.spawn(client.work());
     }
-    let mut all = Tally::default();
+    let mut all = LoadCounts::default();
     while let Some(tally) = clients.join_next().await {
         all.add(tally?);
     }
@@ -95,8 +95,8 @@ struct Client {
 }
 
 impl Client {
-    async fn work(mut self) -> Tally {
-        let mut tally = Tally::default();
+    async fn work(mut self) -> LoadCounts {
+        let mut tally = LoadCounts::default();
         let end = self.began + Duration::from_secs(self.plan.seconds);
         loop {
             let number = self.next.fetch_add(1, Relaxed);
@@ -157,7 +157,7 @@ impl Client {
     }
 }
 
-impl Tally {
+impl LoadCounts {
     fn add(&mut self, other: Self) {
         self.took.extend(other.took);
         self.broken += other.broken;

@@ -7,8 +7,8 @@ use axum::{
 
 use crate::{
     problem::Problem,
-    state::State,
-    token::{Identity, Scope},
+    state::AppState,
+    token::{Scope, TokenIdentity},
 };
 
 /// The caller of a route, whose token has the route's scope.
@@ -51,13 +51,13 @@ impl Needs for Admin {
     const SCOPE: Scope = Scope::Admin;
 }
 
-impl<S: Needs> FromRequestParts<Arc<State>> for Caller<S> {
+impl<S: Needs> FromRequestParts<Arc<AppState>> for Caller<S> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, Problem> {
         let identity = match &state.tokens {
             None if is_asked_by_another_name(&parts.headers) => return Err(Problem::other_host()),
-            None => Identity::anonymous(),
+            None => TokenIdentity::anonymous(),
             Some(tokens) => {
                 bearer(parts).and_then(|token| tokens.identify(token)).ok_or_else(Problem::unauthorized)?
             }

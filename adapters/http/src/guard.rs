@@ -7,10 +7,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{problem::Problem, state::State};
+use crate::{problem::Problem, state::AppState};
 
 /// Lets so many requests in at a time as the limits allow, and refuses the others at once.
-pub(crate) async fn admit(state: Extracted<Arc<State>>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(state: Extracted<Arc<AppState>>, request: Request, next: Next) -> Response {
     let Ok(_place) = state.places.try_acquire() else {
         return Problem::unavailable("the server works on as many requests as it may").into_response();
     };
@@ -20,7 +20,7 @@ pub(crate) async fn admit(state: Extracted<Arc<State>>, request: Request, next: 
 /// Gives each answer the headers that keep browsers from guessing, framing and storing, and traces it.
 ///
 /// A trace names the route and never the address, the body or a header.
-pub(crate) async fn finish(state: Extracted<Arc<State>>, request: Request, next: Next) -> Response {
+pub(crate) async fn finish(state: Extracted<Arc<AppState>>, request: Request, next: Next) -> Response {
     let (began, method) = (state.timer.now(), request.method().clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 // Without the server, nothing obeys the settings.
 #![cfg_attr(not(feature = "server"), allow(dead_code))]
-// Shows beside each item which feature it needs.
+// Shows with each item which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -59,7 +59,7 @@ mod trace;
 pub use intake::Intake;
 pub use limits::Limits;
 #[cfg(feature = "server")]
-pub use people::{Directory, People};
+pub use people::{Directory, RecipientStores};
 #[cfg(feature = "server")]
 pub use probes::{Probes, Readiness};
 pub use receipts::{ReceiptCheck, ReceiptKinds, ReceiptMapping, ReceiptProviders, SharedSecret};
@@ -71,7 +71,7 @@ pub use service::Service;
 pub use state::Stores;
 #[cfg(feature = "server")]
 pub use templates::{PublishedTemplate, TemplateCheck, TemplateDesk, TemplateRefusal};
-pub use token::{Identity, Scope, Tokens};
+pub use token::{Scope, TokenIdentity, Tokens};
 
 /// The code of the README, compiled.
 #[cfg(doctest)]

@@ -8,7 +8,7 @@ use axum::{
 
 use claimstream_ports::within;
 
-use crate::{problem::Problem, state::State};
+use crate::{problem::Problem, state::AppState};
 
 /// The body of a request and its headers; refused if it is too long or too slow.
 pub(crate) struct Payload {
@@ -16,17 +16,17 @@ pub(crate) struct Payload {
     pub(crate) bytes: Bytes,
 }
 
-impl FromRequest<Arc<State>> for Payload {
+impl FromRequest<Arc<AppState>> for Payload {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, Problem> {
         Self::read(request, state, state.limits.body).await
     }
 }
 
 impl Payload {
     /// Reads a body of at most so many bytes.
-    pub(crate) async fn read(request: Request, state: &State, most: usize) -> Result<Self, Problem> {
+    pub(crate) async fn read(request: Request, state: &AppState, most: usize) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most) {

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 
 /// The stores of recipients: who they are, and which addresses must not be written to.
 #[derive(Clone)]
-pub struct People {
+pub struct RecipientStores {
     /// Keeps users and segments; the routes for them refuse to without it.
     pub directory: Option<Directory>,
     /// Forgets a recipient.
@@ -26,14 +26,14 @@ pub struct Directory {
     pub segments: Arc<dyn RecipientDirectory>,
 }
 
-impl People {
+impl RecipientStores {
     /// The directory, or the refusal of one that is kept elsewhere.
     pub(crate) fn directory(&self) -> Result<&Directory, Problem> {
         self.directory.as_ref().ok_or_else(Problem::directory_elsewhere)
     }
 }
 
-impl fmt::Debug for People {
+impl fmt::Debug for RecipientStores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("People").finish_non_exhaustive()
     }

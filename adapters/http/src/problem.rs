@@ -8,7 +8,7 @@ use claimstream_ports::{StoreError, notification::UnreadableRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{group_commit::Refused, token::Scope};
+use crate::{group_commit::IntakeError, token::Scope};
 
 /// An answer that says why a request was not carried out (RFC 9457).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
@@ -231,14 +231,16 @@ impl Problem {
     }
 
     /// The answer for a request that was not taken in.
-    pub(crate) fn of_refusal(refused: &Refused) -> Self {
+    pub(crate) fn of_refusal(refused: &IntakeError) -> Self {
         match refused {
-            Refused::Store(error) => Self::of_store(error),
-            Refused::Running => {
+            IntakeError::Store(error) => Self::of_store(error),
+            IntakeError::InProgress => {
                 let why = "a call with this Idempotency-Key is under way; its answer can be fetched by the same call";
                 Self::new(StatusCode::CONFLICT, "in-progress", "The first call has not ended", why).retry()
             }
-            Refused::Full | Refused::Stopped | Refused::Lost => Self::unavailable(refused.to_string()),
+            IntakeError::Full | IntakeError::Stopped | IntakeError::Lost => {
+                Self::unavailable(refused.to_string())
+            }
         }
     }
 

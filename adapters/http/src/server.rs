@@ -35,10 +35,10 @@ pub enum Drained {
 impl Server {
     /// How long the listener rests after an error, such as having no file descriptor left.
     const REST: Duration = Duration::from_millis(100);
-    /// How many connections there may be at a time beside those of a service.
-    const BESIDE: usize = 64;
-    /// How long such a connection may be idle.
-    const BESIDE_IDLE: Duration = Duration::from_secs(60);
+    /// How many connections a router other than a service's may have at a time.
+    const ROUTER_CONNECTIONS: usize = 64;
+    /// How long a connection of such a router may be idle.
+    const ROUTER_IDLE: Duration = Duration::from_secs(60);
 
     /// Listens at an address; port 0 takes any that is free. It waits by `timer`, but for the heads of requests, which hyper waits for.
     pub async fn bind(address: SocketAddr, timer: Arc<dyn Timer>) -> io::Result<Self> {
@@ -65,8 +65,8 @@ impl Server {
                 never = service.upkeep() => match never {},
             }
         };
-        let patience = Patience { idle: limits.idle, unread: limits.timeout };
-        self.accept_until(&router, &places, patience, &open, until).await;
+        let timeouts = ClientTimeouts { idle: limits.idle, unread: limits.timeout };
+        self.accept_until(&router, &places, timeouts, &open, until).await;
         service.stop();
         drop(self.listener);
         let ended = within(&*self.timer, limits.drain, open.shutdown()).await;
@@ -79,12 +79,12 @@ impl Server {
         self.run_router(probes.router()).await
     }
 
-    /// The same with any router: for pages beside the service, which few people look at.
+    /// The same with any router: for pages next to the service, which few people look at.
     pub async fn run_router(self, router: Router) -> Infallible {
-        let (places, open) = (Arc::new(Semaphore::new(Self::BESIDE)), GracefulShutdown::new());
-        let patience = Patience { idle: Self::BESIDE_IDLE, unread: Self::BESIDE_IDLE };
+        let (places, open) = (Arc::new(Semaphore::new(Self::ROUTER_CONNECTIONS)), GracefulShutdown::new());
+        let timeouts = ClientTimeouts { idle: Self::ROUTER_IDLE, unread: Self::ROUTER_IDLE };
         loop {
-            self.accept_until(&router, &places, patience, &open, pending()).await;
+            self.accept_until(&router, &places, timeouts, &open, pending()).await;
         }
     }
 
@@ -93,7 +93,7 @@ impl Server {
         &self,
         router: &Router,
         places: &Arc<Semaphore>,
-        patience: Patience,
+        timeouts: ClientTimeouts,
         open: &GracefulShutdown,
         until: impl Future<Output = ()>,
     ) {
@@ -106,9 +106,9 @@ impl Server {
             };
             match accepted {
                 Ok((stream, place)) => {
-                    let stream = Stalling::new(stream, patience.unread, Arc::clone(&self.timer));
+                    let stream = Stalling::new(stream, timeouts.unread, Arc::clone(&self.timer));
                     let connection =
-                        Connection { stream, place, router: router.clone(), idle: patience.idle };
+                        ClientConnection { stream, place, router: router.clone(), idle: timeouts.idle };
                     tokio::spawn(connection.serve(open.watcher()));
                 }
                 Err(error) => {
@@ -139,24 +139,24 @@ async fn accept(
 
 /// How long a connection waits for its client.
 #[derive(Clone, Copy)]
-struct Patience {
+struct ClientTimeouts {
     /// For the head of a request.
     idle: Duration,
     /// Until it takes more of an answer.
     unread: Duration,
 }
 
-/// The longest head of a request. Anybody who reaches the port can have so much kept for a while, by each connection.
+/// The longest head of a request. A client can have the server hold so many bytes for a while, by each connection.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 
-struct Connection {
+struct ClientConnection {
     stream: Stalling,
     place: OwnedSemaphorePermit,
     router: Router,
     idle: Duration,
 }
 
-impl Connection {
+impl ClientConnection {
     async fn serve(self, watcher: Watcher) {
         let Self { stream, place, router, idle } = self;
         let connection = http1::Builder::new()

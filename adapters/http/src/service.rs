@@ -17,7 +17,7 @@ use crate::{
         suppressions, templates,
         unsubscribe::{self, UnsubscribeLinks},
     },
-    state::{State, Stores},
+    state::{AppState, Stores},
     token::Tokens,
 };
 
@@ -26,7 +26,7 @@ use crate::{
 /// [`Server`](crate::Server) serves it; or nest its [`router`](Self::router) in an axum program of your own.
 #[must_use = "its writers end with it"]
 pub struct Service {
-    state: Arc<State>,
+    state: Arc<AppState>,
     receiving: Arc<Receiving>,
     links: Arc<UnsubscribeLinks>,
     inboxes: Arc<Inboxes>,
@@ -43,7 +43,7 @@ impl Service {
     ///
     /// Outside a tokio runtime.
     pub fn new(stores: Stores, timer: Arc<dyn Timer>, tokens: Tokens, limits: Limits) -> Self {
-        Self::of(State::new(stores, timer, Some(tokens), limits))
+        Self::of(AppState::new(stores, timer, Some(tokens), limits))
     }
 
     /// The same service for everybody who reaches it; for trying it out. Where the `Host` of a request is a name other than `localhost`
@@ -53,10 +53,10 @@ impl Service {
     ///
     /// Outside a tokio runtime.
     pub fn without_tokens(stores: Stores, timer: Arc<dyn Timer>, limits: Limits) -> Self {
-        Self::of(State::new(stores, timer, None, limits))
+        Self::of(AppState::new(stores, timer, None, limits))
     }
 
-    fn of(state: State) -> Self {
+    fn of(state: AppState) -> Self {
         let inboxes = Arc::new(Inboxes { keys: None, listeners: Listeners::of(state.limits.listeners) });
         Self {
             state: Arc::new(state),
@@ -120,7 +120,7 @@ impl Service {
         limited().merge(health::routes()).into_openapi()
     }
 
-    /// What is to be done beside the routes, for as long as they are served: it gives receipts that were faster than the note of their
+    /// The work in the background, for as long as the routes are served: it gives receipts that were faster than the note of their
     /// delivery to their messages, and new entries of inboxes to those who listen. [`Server`](crate::Server) does it; a program that nests the router runs it itself.
     pub async fn upkeep(&self) -> Infallible {
         let (stores, timer) = (&self.state.stores, &*self.state.timer);
@@ -154,7 +154,7 @@ impl Service {
 }
 
 /// The routes that share the limit of requests at a time, under the head of the description.
-fn limited() -> OpenApiRouter<Arc<State>> {
+fn limited() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::with_openapi(description::Head::openapi())
         .merge(notifications::routes())
         .merge(messages::routes())

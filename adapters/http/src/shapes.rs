@@ -36,7 +36,7 @@ pub(crate) enum RecordedStatus {
     Cancelled,
 }
 
-/// One of a user, a segment and somebody given by address.
+/// One of a user, a segment and a recipient given by address.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Recipient {
@@ -50,7 +50,7 @@ pub(crate) enum Recipient {
         #[schema(min_length = 1, max_length = 128)]
         segment: String,
     },
-    /// Somebody given by address; at least one.
+    /// A recipient given by address; at least one.
     Direct {
         #[schema(min_length = 1, max_length = 2048)]
         email: Option<String>,

@@ -15,15 +15,15 @@ use tokio::{
 /// A connection that fails when the other side takes nothing of an answer for a while.
 pub(crate) struct Stalling {
     stream: TcpStream,
-    patience: Duration,
+    timeout: Duration,
     timer: Arc<dyn Timer>,
     /// Runs while a write waits for the other side to read.
     waiting: Option<Sleep<'static>>,
 }
 
 impl Stalling {
-    pub(crate) fn new(stream: TcpStream, patience: Duration, timer: Arc<dyn Timer>) -> Self {
-        Self { stream, patience, timer, waiting: None }
+    pub(crate) fn new(stream: TcpStream, timeout: Duration, timer: Arc<dyn Timer>) -> Self {
+        Self { stream, timeout, timer, waiting: None }
     }
 
     /// Passes on what a write came to, and ends one that has waited for too long.
@@ -32,14 +32,14 @@ impl Stalling {
             self.waiting = None;
             return written;
         }
-        let (patience, timer) = (self.patience, &self.timer);
+        let (timeout, timer) = (self.timeout, &self.timer);
         let wait = || -> Sleep<'static> {
             let timer = Arc::clone(timer);
-            Box::pin(async move { timer.sleep(patience).await })
+            Box::pin(async move { timer.sleep(timeout).await })
         };
         ready!(self.waiting.get_or_insert_with(wait).as_mut().poll(cx));
         self.waiting = None;
-        let why = format!("the client took nothing of its answer for {patience:?}");
+        let why = format!("the client took nothing of its answer for {timeout:?}");
         Poll::Ready(Err(Error::new(ErrorKind::TimedOut, why)))
     }
 }

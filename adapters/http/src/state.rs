@@ -23,7 +23,7 @@ use crate::{
     group_commit::GroupCommit,
     intake::Intake,
     limits::Limits,
-    people::People,
+    people::RecipientStores,
     problem::Problem,
     templates::{TemplateCheck, TemplateDesk},
     token::Tokens,
@@ -47,7 +47,7 @@ pub struct Stores {
     /// Keeps inboxes of users inside the application.
     pub in_app: Arc<dyn InAppInbox>,
     /// Keeps recipients.
-    pub people: People,
+    pub people: RecipientStores,
     /// Checks requests against their templates; requests are taken in unchecked without it.
     pub template_check: Option<Arc<dyn TemplateCheck>>,
     /// Shows and edits templates; the routes for that refuse to without it.
@@ -55,11 +55,11 @@ pub struct Stores {
 }
 
 /// What all handlers share.
-pub(crate) struct State {
+pub(crate) struct AppState {
     pub(crate) stores: Stores,
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) intake: GroupCommit,
-    /// None if nobody needs one.
+    /// `None` if callers need no token.
     pub(crate) tokens: Option<Tokens>,
     pub(crate) limits: Limits,
     pub(crate) places: Semaphore,
@@ -67,8 +67,8 @@ pub(crate) struct State {
     looked: Mutex<Option<(Duration, bool)>>,
 }
 
-impl State {
-    /// How long an answer about the database stands, so that nobody can make us ask it often.
+impl AppState {
+    /// How long an answer about the database stands, so that callers cannot have it asked often.
     const LOOK: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(stores: Stores, timer: Arc<dyn Timer>, tokens: Option<Tokens>, limits: Limits) -> Self {

@@ -29,7 +29,7 @@ pub enum Scope {
 
 /// The caller of a request: the name of its token and what that allows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Identity {
+pub struct TokenIdentity {
     /// The name of its token.
     pub name: String,
     scopes: Vec<Scope>,
@@ -77,7 +77,7 @@ impl Tokens {
     }
 
     /// The caller that presents a token. It takes the same time whichever token it is, and however much of it is right.
-    pub fn identify(&self, presented: &str) -> Option<Identity> {
+    pub fn identify(&self, presented: &str) -> Option<TokenIdentity> {
         let hash: [u8; 32] = Sha256::digest(presented).into();
         let mut found = None;
         for token in &self.0 {
@@ -86,11 +86,11 @@ impl Tokens {
                 found = Some(token);
             }
         }
-        found.map(|token| Identity { name: token.name.clone(), scopes: token.scopes.clone() })
+        found.map(|token| TokenIdentity { name: token.name.clone(), scopes: token.scopes.clone() })
     }
 }
 
-impl Identity {
+impl TokenIdentity {
     /// The caller of a server that asks for no tokens.
     pub(crate) fn anonymous() -> Self {
         Self { name: "anonymous".into(), scopes: vec![Scope::Admin] }

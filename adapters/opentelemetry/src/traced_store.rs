@@ -8,7 +8,7 @@ use claimstream_domain::{
     timer_event::Tick,
 };
 use claimstream_ports::{
-    Enqueue, Lateness, StoreError, Transactions,
+    Enqueue, ServerClock, StoreError, Transactions,
     saga::{NoteSagas, SagaReports},
     step::{LockWait, Locked, StepLedger},
 };
@@ -139,7 +139,7 @@ impl<S: SagaReports> SagaReports for TracedStore<S> {
 }
 
 #[async_trait]
-impl<S: Lateness> Lateness for TracedStore<S> {
+impl<S: ServerClock> ServerClock for TracedStore<S> {
     async fn late(&self, due: Due) -> Result<Duration, StoreError> {
         self.inner.late(due).await
     }

@@ -190,7 +190,7 @@ fn span(number: u32) -> String {
     format!("00-{number:032x}-{number:016x}-00")
 }
 
-/// The trials share the global provider, so one after another has it.
+/// The tests share the global provider, so one after another has it.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn handler() -> (Drops, Sees) {

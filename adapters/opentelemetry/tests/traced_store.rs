@@ -33,7 +33,7 @@ use opentelemetry::{
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use uuid::Uuid;
 
-/// The trials share the global provider, so one after another has it.
+/// The tests share the global provider, so one after another has it.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The spans that `work` has made, in the order in which they ended.

@@ -21,10 +21,10 @@ pub struct CachedDirectory {
     directory: Arc<dyn RecipientDirectory>,
     timer: Arc<dyn Timer>,
     fresh: Duration,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CachedUser>>,
 }
 
-struct Known {
+struct CachedUser {
     user: Recipient,
     /// When it was asked for, on the timer's clock.
     asked_at: Duration,
@@ -58,10 +58,10 @@ impl CachedDirectory {
             known.clear();
         }
         let kept = found.iter().take(Self::MOST);
-        known.extend(kept.map(|(id, user)| (id.clone(), Known { user: user.clone(), asked_at })));
+        known.extend(kept.map(|(id, user)| (id.clone(), CachedUser { user: user.clone(), asked_at })));
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, CachedUser>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_hides_behind_no_old_answer() {
+    fn a_failure_is_reported_and_hides_behind_no_old_answer() {
         let (cache, hand, _) = world();
         ask(&cache, &["a"]).unwrap();
         assert!(ask(&cache, &["a", "away"]).is_err());

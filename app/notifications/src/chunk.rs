@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_segment_is_nobody_and_an_unknown_one_is_named() {
+    fn an_empty_segment_has_no_recipients_and_an_unknown_one_is_named() {
         assert!(gather(&[segment("none")], begin(), 4).is_empty());
         let chunk =
             gather(&[user("a"), segment("vip"), user("z"), segment("old"), segment("vip")], begin(), 9);

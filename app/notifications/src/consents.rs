@@ -14,7 +14,7 @@ use claimstream_ports::{
 
 use super::{
     UnsubscribeLinks,
-    fan_out_attempt::{Attempt, Found},
+    fan_out_attempt::{FanOutAttempt, FanOutResult},
     question::Question,
     unwinding::unwinding,
 };
@@ -106,11 +106,11 @@ fn joined(questions: &[&Question], mut read: ConsentsRead) -> ConsentsRead {
 }
 
 /// The steps of fan-outs whose recipients were asked, and those whose preferences cannot be read.
-type AskedGroup<'a> = (Vec<Found<'a>>, Vec<(Attempt<'a>, Arc<StoreError>)>);
+type AskedGroup<'a> = (Vec<FanOutResult<'a>>, Vec<(FanOutAttempt<'a>, Arc<StoreError>)>);
 
 impl Consents {
     /// Asks the recipients of a group, once for all of them. One whose preferences cannot be read is no business of the others.
-    pub(super) async fn ask_group<'a>(&self, group: Vec<Found<'a>>) -> AskedGroup<'a> {
+    pub(super) async fn ask_group<'a>(&self, group: Vec<FanOutResult<'a>>) -> AskedGroup<'a> {
         match self.ask(&questions(&group)).await {
             Ok(answers) => (heeding(group, answers), Vec::new()),
             Err(error) if group.len() > 1 && !error.is_about_the_store() => {
@@ -133,12 +133,12 @@ impl Consents {
 }
 
 /// What is to be asked before a group is noted.
-fn questions<'g>(group: &'g [Found<'_>]) -> Vec<&'g Question> {
+fn questions<'g>(group: &'g [FanOutResult<'_>]) -> Vec<&'g Question> {
     group.iter().flat_map(|found| found.questions.iter().flatten()).collect()
 }
 
 /// The group after the answers to its questions, in order.
-fn heeding<'a>(mut group: Vec<Found<'a>>, answers: Vec<Consent>) -> Vec<Found<'a>> {
+fn heeding<'a>(mut group: Vec<FanOutResult<'a>>, answers: Vec<Consent>) -> Vec<FanOutResult<'a>> {
     let mut answers = answers.into_iter();
     group.iter_mut().for_each(|found| found.heed(&mut answers));
     group

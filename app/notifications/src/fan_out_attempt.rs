@@ -17,7 +17,7 @@ use super::question::Question;
 
 /// An attempt at a step of a fan-out, one of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Attempt<'a> {
+pub(super) struct FanOutAttempt<'a> {
     /// Which one of the batch it is.
     pub(super) index: usize,
     pub(super) claimed: &'a Claimed,
@@ -30,8 +30,8 @@ pub(super) struct Attempt<'a> {
 
 /// What an attempt came to; it is noted before its verdict is given.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
-    pub(super) attempt: Attempt<'a>,
+pub(super) struct FanOutResult<'a> {
+    pub(super) attempt: FanOutAttempt<'a>,
     pub(super) end: FanOutEnd,
     /// What of the request can never be carried out.
     pub(super) flaw: Option<Reason>,
@@ -59,41 +59,41 @@ pub(super) enum Then {
     Bury(Reason),
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> FanOutAttempt<'a> {
     pub(super) fn request(&self) -> Uuid {
         self.checkpoint.request
     }
 
     /// The end of a request that can never be fanned out.
-    pub(super) fn fails(self, why: Reason) -> Found<'a> {
+    pub(super) fn fails(self, why: Reason) -> FanOutResult<'a> {
         let end = FanOutEnd::Failed(why);
         Self::ends(self, end, Then::Fail)
     }
 
     /// The end of a request that has no attempt left.
-    pub(super) fn is_given_up(self, why: Reason) -> Found<'a> {
+    pub(super) fn is_given_up(self, why: Reason) -> FanOutResult<'a> {
         let end = FanOutEnd::Failed(why.clone());
         Self::ends(self, end, Then::Bury(why))
     }
 
-    fn ends(self, end: FanOutEnd, then: Then) -> Found<'a> {
+    fn ends(self, end: FanOutEnd, then: Then) -> FanOutResult<'a> {
         let (records, items, questions) = (Vec::new(), Vec::new(), Vec::new());
-        Found { attempt: self, end, flaw: None, records, items, questions, then }
+        FanOutResult { attempt: self, end, flaw: None, records, items, questions, then }
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> FanOutResult<'a> {
     /// What is noted, and what is left to do then.
-    pub(super) fn into_step(self) -> (FanOutStep, (Attempt<'a>, Then)) {
+    pub(super) fn into_step(self) -> (FanOutStep, (FanOutAttempt<'a>, Then)) {
         let Self { attempt, end, flaw, records, items, questions: _, then } = self;
-        let Attempt { takes_up, erased_places, .. } = attempt;
+        let FanOutAttempt { takes_up, erased_places, .. } = attempt;
         let request = attempt.request();
         let step = FanOutStep { request, end, takes_up, erased_places, flaw, records, items };
         (step, (attempt, then))
     }
 
     /// The way back.
-    pub(super) fn of_step((step, (attempt, then)): (FanOutStep, (Attempt<'a>, Then))) -> Self {
+    pub(super) fn of_step((step, (attempt, then)): (FanOutStep, (FanOutAttempt<'a>, Then))) -> Self {
         let FanOutStep { end, flaw, records, items, .. } = step;
         Self { attempt, end, flaw, records, items, questions: Vec::new(), then }
     }
@@ -191,7 +191,7 @@ impl<'a> Found<'a> {
 
     /// The verdict if the end of a request could not be noted: it comes once more if the attempt after the `max_attempts` is left.
     pub(super) fn unrecorded(
-        attempt: &Attempt<'_>,
+        attempt: &FanOutAttempt<'_>,
         reason: Reason,
         error: &StoreError,
         max_attempts: u32,
@@ -206,7 +206,7 @@ impl<'a> Found<'a> {
 }
 
 /// A dispatched request cannot fail any more, and an ack would lose the messages that are recorded and not enqueued.
-pub(super) fn stuck(attempt: &Attempt<'_>, why: &Reason, is_last: bool) -> Verdict {
+pub(super) fn stuck(attempt: &FanOutAttempt<'_>, why: &Reason, is_last: bool) -> Verdict {
     let (request, number) = (attempt.request(), attempt.claimed.attempt);
     tracing::error!(%request, attempt = number, "notification.request.stuck");
     let why = format_args!("dispatched, but its pending messages can no longer be enqueued: {why}");
@@ -254,7 +254,7 @@ pub(super) fn unended(claimed: &Claimed) -> Reason {
 }
 
 /// Nothing was done yet, and what the store said is not the request's failure.
-pub(super) fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+pub(super) fn give_back(attempt: &FanOutAttempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
     let (request, number) = (attempt.request(), attempt.claimed.attempt);
     tracing::warn!(%request, attempt = number, %error, "notification.request.given_back");
     verdicts.give(attempt.index, Verdict::Release);

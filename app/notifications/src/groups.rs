@@ -24,7 +24,7 @@ impl Groups {
         F: Future<Output = ()>,
     {
         let mut running: FuturesUnordered<_> = works.into_iter().collect();
-        let (mut ended, mut writing) = (Ended(VecDeque::new()), None);
+        let (mut ended, mut writing) = (FinishedWork(VecDeque::new()), None);
         poll_fn(|cx| {
             loop {
                 while let Poll::Ready(Some(result)) = running.poll_next_unpin(cx) {
@@ -47,9 +47,9 @@ impl Groups {
 }
 
 /// What works have come to and no task has begun to write.
-struct Ended<T>(VecDeque<T>);
+struct FinishedWork<T>(VecDeque<T>);
 
-impl<T> Ended<T> {
+impl<T> FinishedWork<T> {
     /// The first results that together have no more than `most` rows, but one at least.
     fn take(&mut self, most: usize, rows: impl Fn(&T) -> usize) -> Vec<T> {
         let (mut group, mut taken) = (Vec::new(), 0);

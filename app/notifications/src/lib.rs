@@ -64,10 +64,10 @@ pub use claimstream_domain::notification::{
     Template, TemplateCall, TemplateFault, TemplatePart, TemplateText, TemplateVariable, TemplateVersion,
 };
 pub use claimstream_ports::notification::{
-    AttemptLog, BeingTakenIn, Cancelled, ChannelProvider, ConsentsRead, Delivered, DeliveryAttempt,
-    DeliveryError, DeliveryReceipts, DigestRepository, DirectoryRepository, EraseRecipient, Erased,
-    FoundUsers, InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, Prepared,
-    RateLimiter, RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TakenBack, TemplateDraft,
+    AttemptLog, BeingTakenIn, Cancelled, CancelledMessages, ChannelProvider, ConsentsRead, Delivered,
+    DeliveryAttempt, DeliveryError, DeliveryReceipts, DigestRepository, DirectoryRepository, EraseRecipient,
+    Erased, FoundUsers, InAppInbox, NewTemplateVersion, NotificationReports, PreferenceRepository, Prepared,
+    RateLimiter, RecipientDirectory, SegmentPage, SubmitRequests, Suppressions, TemplateDraft,
     TemplateListed, TemplateSource, TemplateStore, TemplateVersionListed,
 };
 

@@ -27,8 +27,8 @@ use super::{
     consents::{Consents, quiet},
     digests::Digests,
     groups::Groups,
-    outcome::{Attempt, Ending, Outcome},
-    routing::{Call, DeliveryEnd},
+    outcome::{AttemptEnd, AttemptOutcome, MessageAttempt},
+    routing::{DeliveryEnd, ProviderCall},
 };
 
 /// Hands messages of the queue [`MESSAGE_QUEUE`](super::MESSAGE_QUEUE) to their providers.
@@ -104,19 +104,19 @@ impl MessageHandler {
     /// One attempt; what becomes of it is noted later, or its verdict is given at once.
     async fn attempt<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: MessageAttempt<'a>,
         status: Result<Option<DeliveryStatus>, StoreError>,
         verdicts: &dyn Verdicts,
-    ) -> Option<Outcome<'a>> {
+    ) -> Option<AttemptOutcome<'a>> {
         let (message_id, is_over) =
             (attempt.message.id, attempt.claimed.attempt > self.config.retry.max_attempts);
         match status {
             Ok(None | Some(DeliveryStatus::Pending)) if attempt.is_expired => {
-                Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
+                Some(AttemptOutcome { attempt, ending: AttemptEnd::Expired, calls: Vec::new() })
             }
             Ok(None | Some(DeliveryStatus::Pending)) if is_over => {
-                let ending = Ending::GivenUp(unended(attempt.claimed));
-                Some(Outcome { attempt, ending, calls: Vec::new() })
+                let ending = AttemptEnd::GivenUp(unended(attempt.claimed));
+                Some(AttemptOutcome { attempt, ending, calls: Vec::new() })
             }
             Ok(None | Some(DeliveryStatus::Pending)) => self.deliver_with_consent(attempt, verdicts).await,
             Ok(Some(
@@ -139,7 +139,11 @@ impl MessageHandler {
 
     /// Delivers a message that was given up and is in the queue again, unless it comes too late or its request was cancelled: however
     /// often a process died over it since its revival, no attempt was made.
-    async fn take_up<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+    async fn take_up<'a>(
+        &self,
+        attempt: MessageAttempt<'a>,
+        verdicts: &dyn Verdicts,
+    ) -> Option<AttemptOutcome<'a>> {
         tracing::debug!(message_id = %attempt.message.id, "notification.message.taken_up");
         match self.reopen(attempt.message.id).await {
             Ok(DeliveryStatus::Cancelled | DeliveryStatus::Delivered | DeliveryStatus::Skipped) => {
@@ -147,7 +151,7 @@ impl MessageHandler {
                 None
             }
             Ok(_) if attempt.is_expired => {
-                Some(Outcome { attempt, ending: Ending::Expired, calls: Vec::new() })
+                Some(AttemptOutcome { attempt, ending: AttemptEnd::Expired, calls: Vec::new() })
             }
             Ok(_) => self.deliver_with_consent(attempt, verdicts).await,
             Err(error) if error.is_about_the_store() => {
@@ -170,13 +174,13 @@ impl MessageHandler {
     /// Delivers a message unless its recipient is not to get it, or not now: waiting for the morning costs no attempt.
     async fn deliver_with_consent<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: MessageAttempt<'a>,
         verdicts: &dyn Verdicts,
-    ) -> Option<Outcome<'a>> {
+    ) -> Option<AttemptOutcome<'a>> {
         match &attempt.consent {
             Consent::No(refusal) => {
-                let ending = Ending::Skipped(Reason::new(refusal));
-                Some(Outcome { attempt, ending, calls: Vec::new() })
+                let ending = AttemptEnd::Skipped(Reason::new(refusal));
+                Some(AttemptOutcome { attempt, ending, calls: Vec::new() })
             }
             Consent::After(wait) => {
                 tracing::debug!(message_id = %attempt.message.id, wait_seconds = wait.as_secs_f64(), "notification.message.quiet");
@@ -187,9 +191,13 @@ impl MessageHandler {
         }
     }
 
-    async fn deliver<'a>(&self, attempt: Attempt<'a>, verdicts: &dyn Verdicts) -> Option<Outcome<'a>> {
+    async fn deliver<'a>(
+        &self,
+        attempt: MessageAttempt<'a>,
+        verdicts: &dyn Verdicts,
+    ) -> Option<AttemptOutcome<'a>> {
         if let Some(why) = attempt.digest.as_ref().and_then(|digest| digest.unwritten.clone()) {
-            return Some(Outcome { attempt, ending: Ending::Refused(why), calls: Vec::new() });
+            return Some(AttemptOutcome { attempt, ending: AttemptEnd::Refused(why), calls: Vec::new() });
         }
         let span = tracing::debug_span!(
             "deliver",
@@ -202,7 +210,7 @@ impl MessageHandler {
         let delivery = self.providers.deliver(&attempt.message, &in_doubt).instrument(span).await;
         let calls = delivery.calls;
         let ending = match delivery.end {
-            DeliveryEnd::Delivered(delivered) => Ending::Delivered(delivered),
+            DeliveryEnd::Delivered(delivered) => AttemptEnd::Delivered(delivered),
             DeliveryEnd::Failed(refusal) if refusal.answer().class == AnswerClass::Permanent => {
                 let reason = Reason::new(&refusal);
                 if let Some(suppression) = refusal.suppresses()
@@ -211,7 +219,7 @@ impl MessageHandler {
                     let reason = format_args!("{reason}; its address could not be suppressed: {error}");
                     return self.put_off(attempt, calls, None, Reason::new(reason), verdicts);
                 }
-                Ending::Refused(reason)
+                AttemptEnd::Refused(reason)
             }
             DeliveryEnd::Failed(passing) => {
                 let (after, reason) = (passing.retry_after(), Reason::new(&passing));
@@ -223,30 +231,30 @@ impl MessageHandler {
                 return None;
             }
         };
-        Some(Outcome { attempt, ending, calls })
+        Some(AttemptOutcome { attempt, ending, calls })
     }
 
     /// Another attempt, or the end of the message with its last one.
     fn put_off<'a>(
         &self,
-        attempt: Attempt<'a>,
-        calls: Vec<Call>,
+        attempt: MessageAttempt<'a>,
+        calls: Vec<ProviderCall>,
         after: Option<Duration>,
         reason: Reason,
         verdicts: &dyn Verdicts,
-    ) -> Option<Outcome<'a>> {
+    ) -> Option<AttemptOutcome<'a>> {
         let (message_id, channel) = (attempt.message.id, attempt.message.channel);
         let number = attempt.claimed.attempt;
         tracing::warn!(%message_id, %channel, attempt = number, after_seconds = after.map(|after| after.as_secs_f64()), "notification.message.put_off");
         if self.config.retry.is_last(number) {
-            return Some(Outcome { attempt, ending: Ending::GivenUp(reason), calls });
+            return Some(AttemptOutcome { attempt, ending: AttemptEnd::GivenUp(reason), calls });
         }
         let after = after.map(|asked| self.no_earlier_than(asked, attempt.claimed));
         if calls.is_empty() {
             verdicts.give(attempt.index, Verdict::Nack { after, reason });
             return None;
         }
-        Some(Outcome { attempt, ending: Ending::PutOff { after, reason }, calls })
+        Some(AttemptOutcome { attempt, ending: AttemptEnd::PutOff { after, reason }, calls })
     }
 
     /// The wait a provider asks for, but never less than the retry policy's.
@@ -267,7 +275,15 @@ impl BatchHandler for MessageHandler {
                     let consent = Consent::Now;
                     let (is_expired, digest) = (false, None);
                     let doubt = Doubt::in_reason(claimed.last_error.as_ref());
-                    attempts.push(Attempt { index, claimed, message, is_expired, consent, digest, doubt });
+                    attempts.push(MessageAttempt {
+                        index,
+                        claimed,
+                        message,
+                        is_expired,
+                        consent,
+                        digest,
+                        doubt,
+                    });
                 }
                 Err(e) => {
                     let why = format_args!("the payload is not a notification message: {e}");
@@ -288,7 +304,7 @@ impl BatchHandler for MessageHandler {
         read.extend(digests);
         let works: Vec<_> =
             read.into_iter().map(|(attempt, status)| self.attempt(attempt, status, verdicts)).collect();
-        Self::GROUPS.run(works, Outcome::rows, |outcomes| self.note(outcomes, verdicts)).await;
+        Self::GROUPS.run(works, AttemptOutcome::rows, |outcomes| self.note(outcomes, verdicts)).await;
     }
 }
 
@@ -307,7 +323,7 @@ impl fmt::Debug for MessageHandler {
 }
 
 /// The store could not say where a message stands or take it up; nothing was delivered.
-fn give_back(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+fn give_back(attempt: &MessageAttempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
     let (message_id, number) = (attempt.message.id, attempt.claimed.attempt);
     tracing::warn!(%message_id, attempt = number, %error, "notification.message.given_back");
     verdicts.give(attempt.index, Verdict::Release);

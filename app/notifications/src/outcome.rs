@@ -11,20 +11,20 @@ use claimstream_ports::{
 
 use uuid::Uuid;
 
-use super::routing::Call;
+use super::routing::ProviderCall;
 
 /// What became of a message and is noted before its verdict is given.
 #[derive(Debug)]
-pub(super) struct Outcome<'a> {
-    pub(super) attempt: Attempt<'a>,
-    pub(super) ending: Ending,
+pub(super) struct AttemptOutcome<'a> {
+    pub(super) attempt: MessageAttempt<'a>,
+    pub(super) ending: AttemptEnd,
     /// The providers that were asked.
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ProviderCall>,
 }
 
 /// An attempt at a message of a batch.
 #[derive(Debug)]
-pub(super) struct Attempt<'a> {
+pub(super) struct MessageAttempt<'a> {
     /// Which one of the batch it is.
     pub(super) index: usize,
     pub(super) claimed: &'a Claimed,
@@ -52,7 +52,7 @@ pub(super) struct Digested {
 
 /// How an attempt has ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum AttemptEnd {
     /// A provider took the message.
     Delivered(Delivered),
     /// It refused it for good.
@@ -67,7 +67,7 @@ pub(super) enum Ending {
     Skipped(Reason),
 }
 
-impl Outcome<'_> {
+impl AttemptOutcome<'_> {
     /// What later attempts have to know of this one and cannot read in the log of attempts, which has it if it is `logged`.
     fn doubt(&self, logged: bool) -> Doubt {
         let open =
@@ -104,23 +104,23 @@ impl Outcome<'_> {
     fn end(&self) -> Option<MessageOutcome> {
         let id = self.attempt.message.id;
         Some(match &self.ending {
-            Ending::Delivered(by) => {
+            AttemptEnd::Delivered(by) => {
                 let reference = kept(by);
                 MessageOutcome { id, status: DeliveryStatus::Delivered, reason: None, reference }
             }
-            Ending::Expired => {
+            AttemptEnd::Expired => {
                 let reason = Some(Reason::new("expired"));
                 MessageOutcome { id, status: DeliveryStatus::Skipped, reason, reference: None }
             }
-            Ending::Skipped(reason) => {
+            AttemptEnd::Skipped(reason) => {
                 let reason = Some(reason.clone());
                 MessageOutcome { id, status: DeliveryStatus::Skipped, reason, reference: None }
             }
-            Ending::Refused(reason) | Ending::GivenUp(reason) => {
+            AttemptEnd::Refused(reason) | AttemptEnd::GivenUp(reason) => {
                 let reason = Some(reason.clone());
                 MessageOutcome { id, status: DeliveryStatus::Failed, reason, reference: None }
             }
-            Ending::PutOff { .. } => return None,
+            AttemptEnd::PutOff { .. } => return None,
         })
     }
 
@@ -132,7 +132,7 @@ impl Outcome<'_> {
     /// What is noted of the attempt, a row for each provider that was asked. They were asked one after another, and the last
     /// has just answered.
     pub(super) fn attempts(&self) -> Vec<DeliveryAttempt> {
-        let Attempt { claimed, message, .. } = &self.attempt;
+        let MessageAttempt { claimed, message, .. } = &self.attempt;
         let (mut ago, mut attempts) = (Duration::ZERO, Vec::with_capacity(self.calls.len()));
         for (at, call) in self.calls.iter().enumerate().rev() {
             ago += call.took;
@@ -150,7 +150,7 @@ impl Outcome<'_> {
                     .map(|reason| Reason::new(cut(reason.as_str(), DeliveryAttempt::MAX_REASON_BYTES))),
                 // The last one that was asked has taken it.
                 reference: match &self.ending {
-                    Ending::Delivered(by) if at + 1 == self.calls.len() => kept(by),
+                    AttemptEnd::Delivered(by) if at + 1 == self.calls.len() => kept(by),
                     _ => None,
                 },
             });
@@ -169,43 +169,46 @@ impl Outcome<'_> {
 
     fn verdict_alone(self, noted: Result<(), &StoreError>, max_attempts: u32) -> Verdict {
         match (self.ending, noted) {
-            (Ending::PutOff { after, reason }, _) => Verdict::Nack { after, reason },
-            (Ending::Delivered(_) | Ending::Expired | Ending::Skipped(_), Ok(())) => Verdict::ack(),
-            (Ending::Expired, Err(error)) => {
+            (AttemptEnd::PutOff { after, reason }, _) => Verdict::Nack { after, reason },
+            (AttemptEnd::Delivered(_) | AttemptEnd::Expired | AttemptEnd::Skipped(_), Ok(())) => {
+                Verdict::ack()
+            }
+            (AttemptEnd::Expired, Err(error)) => {
                 Verdict::nack(format_args!("expired, but this could not be noted: {error}"))
             }
-            (Ending::Delivered(_), Err(error)) => {
+            (AttemptEnd::Delivered(_), Err(error)) => {
                 Verdict::nack(format_args!("delivered, but this could not be noted: {error}"))
             }
-            (Ending::GivenUp(reason), Err(_)) if self.attempt.claimed.attempt > max_attempts => {
+            (AttemptEnd::GivenUp(reason), Err(_)) if self.attempt.claimed.attempt > max_attempts => {
                 Verdict::Bury { reason }
             }
-            (Ending::Refused(reason) | Ending::GivenUp(reason), Ok(())) => Verdict::Bury { reason },
-            (Ending::Refused(reason) | Ending::GivenUp(reason) | Ending::Skipped(reason), Err(error)) => {
-                Verdict::nack(format_args!("{reason}; this could not be noted: {error}"))
-            }
+            (AttemptEnd::Refused(reason) | AttemptEnd::GivenUp(reason), Ok(())) => Verdict::Bury { reason },
+            (
+                AttemptEnd::Refused(reason) | AttemptEnd::GivenUp(reason) | AttemptEnd::Skipped(reason),
+                Err(error),
+            ) => Verdict::nack(format_args!("{reason}; this could not be noted: {error}")),
         }
     }
 
     fn trace(&self, recorded: bool) {
-        let Attempt { claimed, message, .. } = &self.attempt;
+        let MessageAttempt { claimed, message, .. } = &self.attempt;
         let (message_id, request, channel, attempt) =
             (message.id, message.request_id, message.channel, claimed.attempt);
         match &self.ending {
-            Ending::Delivered(_) => {
+            AttemptEnd::Delivered(_) => {
                 tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.delivered");
             }
-            Ending::Expired => {
+            AttemptEnd::Expired => {
                 tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.expired");
             }
-            Ending::Skipped(_) => {
+            AttemptEnd::Skipped(_) => {
                 tracing::debug!(%message_id, %request, %channel, attempt, recorded, "notification.message.skipped");
             }
-            Ending::Refused(_) => {
+            AttemptEnd::Refused(_) => {
                 tracing::warn!(%message_id, %request, %channel, attempt, recorded, "notification.message.refused");
             }
-            Ending::PutOff { .. } => {}
-            Ending::GivenUp(_) => {
+            AttemptEnd::PutOff { .. } => {}
+            AttemptEnd::GivenUp(_) => {
                 tracing::error!(%message_id, %channel, attempt, recorded, "notification.message.given_up");
             }
         }

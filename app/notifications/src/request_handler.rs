@@ -23,7 +23,7 @@ use super::{
     chunk::Chunk,
     consents::Consents,
     digests::take_out,
-    fan_out_attempt::{Attempt, Found, Then, child, give_back, ignored, stuck, unended},
+    fan_out_attempt::{FanOutAttempt, FanOutResult, Then, child, give_back, ignored, stuck, unended},
     groups::Groups,
     question::Question,
     reading::read_each,
@@ -95,10 +95,10 @@ impl RequestHandler {
     /// One attempt; what it finds is noted later, or its verdict is given at once.
     async fn attempt<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: FanOutAttempt<'a>,
         read: Result<Option<RequestRead>, StoreError>,
         verdicts: &dyn Verdicts,
-    ) -> Option<Found<'a>> {
+    ) -> Option<FanOutResult<'a>> {
         let (id, is_over) = (attempt.request(), attempt.claimed.attempt > self.config.retry.max_attempts);
         let verdict = match read {
             Ok(Some(read)) => match read.status {
@@ -113,7 +113,7 @@ impl RequestHandler {
                 status => {
                     let erased_places = read.request.erased_places();
                     let attempt =
-                        Attempt { takes_up: status == RequestStatus::Failed, erased_places, ..attempt };
+                        FanOutAttempt { takes_up: status == RequestStatus::Failed, erased_places, ..attempt };
                     return self.fan_out(attempt, &read, verdicts).await;
                 }
             },
@@ -130,10 +130,10 @@ impl RequestHandler {
 
     async fn fan_out<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: FanOutAttempt<'a>,
         read: &RequestRead,
         verdicts: &dyn Verdicts,
-    ) -> Option<Found<'a>> {
+    ) -> Option<FanOutResult<'a>> {
         if attempt.takes_up {
             tracing::debug!(request = %attempt.request(), "notification.request.taken_up");
         }
@@ -148,7 +148,7 @@ impl RequestHandler {
                 tracing::warn!(request = %attempt.request(), "notification.request.panicked");
                 self.comes_again(attempt, panicked, verdicts)
             }
-            Ok(Ok(Found { end: FanOutEnd::Failed(why), .. })) if read.status.is_fanned_out() => {
+            Ok(Ok(FanOutResult { end: FanOutEnd::Failed(why), .. })) if read.status.is_fanned_out() => {
                 let is_last = self.config.retry.is_last(attempt.claimed.attempt);
                 verdicts.give(attempt.index, stuck(&attempt, &why, is_last));
                 None
@@ -159,7 +159,11 @@ impl RequestHandler {
     }
 
     /// The recipients of one chunk, and what is written to them.
-    async fn find<'a>(&self, attempt: Attempt<'a>, read: &RequestRead) -> Result<Found<'a>, StoreError> {
+    async fn find<'a>(
+        &self,
+        attempt: FanOutAttempt<'a>,
+        read: &RequestRead,
+    ) -> Result<FanOutResult<'a>, StoreError> {
         let request = &read.request;
         let from = attempt.checkpoint;
         let limit = Chunk::limit(request, self.config.chunk);
@@ -194,7 +198,7 @@ impl RequestHandler {
         let next = next.map(|next| child(fan_out_message(&next), headers)).transpose()?;
         let next = next.map(|next| NewMessage { queue: queue.clone(), ..next });
         let then = Then::Send { messages, refused: HashSet::new(), next: next.map(Box::new) };
-        Ok(Found { attempt, end, flaw, records, items, questions, then })
+        Ok(FanOutResult { attempt, end, flaw, records, items, questions, then })
     }
 
     /// Every combination of a recipient of the chunk and a channel of the request, with its message if there is one.
@@ -231,10 +235,10 @@ impl RequestHandler {
     /// Another attempt, or the end of the request with its last one.
     fn put_off<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: FanOutAttempt<'a>,
         error: &StoreError,
         verdicts: &dyn Verdicts,
-    ) -> Option<Found<'a>> {
+    ) -> Option<FanOutResult<'a>> {
         let (request, number) = (attempt.request(), attempt.claimed.attempt);
         let (operation, kind) = (error.operation(), error.kind());
         tracing::warn!(%request, attempt = number, operation, %kind, "notification.request.put_off");
@@ -243,10 +247,10 @@ impl RequestHandler {
 
     fn comes_again<'a>(
         &self,
-        attempt: Attempt<'a>,
+        attempt: FanOutAttempt<'a>,
         reason: Reason,
         verdicts: &dyn Verdicts,
-    ) -> Option<Found<'a>> {
+    ) -> Option<FanOutResult<'a>> {
         if self.config.retry.is_last(attempt.claimed.attempt) {
             return Some(attempt.is_given_up(reason));
         }
@@ -270,7 +274,7 @@ impl BatchHandler for RequestHandler {
         }
         let attempts = checkpoints.iter();
         let attempts: Vec<_> = attempts
-            .map(|(index, claimed, checkpoint)| Attempt {
+            .map(|(index, claimed, checkpoint)| FanOutAttempt {
                 index: *index,
                 claimed,
                 checkpoint,
@@ -283,10 +287,10 @@ impl BatchHandler for RequestHandler {
         }
         let read = |ids: Vec<_>| async move { self.requests.read(&ids).await };
         let give_back = |attempt: &_, error: &_| give_back(attempt, error, verdicts);
-        let read = read_each(attempts, Attempt::request, read, give_back).await;
+        let read = read_each(attempts, FanOutAttempt::request, read, give_back).await;
         let works = read.into_iter().map(|(attempt, read)| self.attempt(attempt, read, verdicts));
         let works: Vec<_> = works.collect();
-        Self::GROUPS.run(works, Found::rows, |group| self.note(group, verdicts)).await;
+        Self::GROUPS.run(works, FanOutResult::rows, |group| self.note(group, verdicts)).await;
     }
 }
 

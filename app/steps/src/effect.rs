@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub(crate) async fn effect<'env, S, T, E>(
     store: &'env S,
     timer: &'env dyn Timer,
-    written: &'env Written,
+    written: &'env StepWrite,
     attempt: impl for<'tx> FnMut(&'tx S::Tx) -> Work<'env, 'tx, Result<T, E>> + Send,
 ) -> Result<T, E>
 where
@@ -28,7 +28,7 @@ where
 }
 
 /// What a transaction has written of the step of its effect.
-pub(crate) struct Written {
+pub(crate) struct StepWrite {
     key: StepKey,
     last: Mutex<Option<Uuid>>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Written {
 )]
 pub(crate) struct BrokenStep(pub(crate) StepKey);
 
-impl Written {
+impl StepWrite {
     pub(crate) fn of(key: &StepKey) -> Self {
         Self { key: key.clone(), last: Mutex::default() }
     }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_nobody_can_read() {
+    fn refuses_what_cannot_be_read() {
         let content = |title: Option<&str>, body: Option<String>| {
             Content { title: title.map(str::to_owned), body, ..Content::default() }.check()
         };

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_is_lost_to_requests_that_were_taken_in_before_the_erasure_and_to_no_later_ones() {
+    fn a_recipient_is_lost_to_requests_that_were_taken_in_before_the_erasure_and_to_no_later_ones() {
         let request = read(TWO);
         let [before, at, after] = [1, 2, 3];
         for key in ["user:u-1", "user:of-the-segment"] {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_under_a_key_of_its_directory_is_not_taken_for_somebody_erased() {
+    fn a_user_under_a_key_of_its_directory_is_not_taken_for_an_erased_one() {
         let named = read(&TWO.replace(r#",{"segment":"vip"}"#, ""));
         let erased = named.without("direct:ann@example.com||||").unwrap();
         assert!(!erased.has_lost("account:7", 1, None), "it may be the user that is left");
@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_erasure_that_left_no_trace_but_its_place_is_seen_where_nobody_else_could_be_meant(
+        fn an_erasure_that_left_no_trace_but_its_place_is_seen_where_no_other_recipient_could_be_meant(
             users in prop::collection::vec(0_u8..4, 1..6),
             gone in 0_u8..4,
             other in 0_u8..4,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_frame_is_left_of_a_request_to_nobody_else() {
+    fn nothing_but_the_frame_is_left_of_a_request_to_no_other_recipient() {
         let request = read(&TWO.replace(r#"{"user":"u-1"},"#, "").replace(r#",{"segment":"vip"}"#, ""));
         let erased = request.without("direct:ann@example.com||||").unwrap();
         let text = serde_json::to_string(&erased).unwrap();

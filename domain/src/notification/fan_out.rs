@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_of_an_older_process_begins_its_segment_anew_and_its_steps_have_ids_of_their_own() {
+    fn a_checkpoint_of_an_older_process_begins_its_segment_again_and_its_steps_have_ids_of_their_own() {
         let older = r#"{"request":"00000000-0000-0000-0000-000000000007","reference":2,"offset":500}"#;
         let older: FanOut = serde_json::from_str(older).unwrap();
         let new = FanOut::begin(Uuid::from_u128(7)).past(2);

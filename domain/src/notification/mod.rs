@@ -11,7 +11,7 @@ mod erasure;
 mod fan_out;
 mod fan_out_end;
 mod in_app;
-mod inbox_pass;
+mod inbox_token;
 mod message;
 mod network;
 mod outbox;
@@ -42,7 +42,7 @@ pub use erasure::{ERASED, addresses_of, recipient_hash, spellings_in, spellings_
 pub use fan_out::{FanOut, NotificationRecord, fan_out, message_id};
 pub use fan_out_end::FanOutEnd;
 pub use in_app::{InAppEntry, InAppPage, NewInAppEntry};
-pub use inbox_pass::{InboxKeys, InboxPass};
+pub use inbox_token::{InboxKeys, InboxToken};
 pub use message::NotificationMessage;
 pub use network::Network;
 pub use outbox::{

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_and_not_mended() {
+    fn what_cannot_be_is_reported_and_not_repaired() {
         let (check, r) = (SagaEntry::Check, Some(RolledBack));
         let past = SagaNext::Broken(SagaFault::RolledBackPastPivot(1));
         assert_eq!(next(check, Some(Committing), &[Some(Done), r]), past);

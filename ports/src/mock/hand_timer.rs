@@ -28,10 +28,10 @@ use crate::{Sleep, Timer};
 /// assert_eq!(timer.now(), Duration::from_secs(60));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct HandTimer(Arc<Mutex<State>>);
+pub struct HandTimer(Arc<Mutex<ClockState>>);
 
 #[derive(Default)]
-struct State {
+struct ClockState {
     now: Duration,
     /// How many sleeps have begun; orders sleeps with the same end.
     begun: u64,
@@ -90,7 +90,7 @@ impl HandTimer {
         mem::take(&mut self.state().spawned)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -140,7 +140,7 @@ impl Drop for Sleeping<'_> {
     }
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for ClockState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sleepers: Vec<_> = self.sleepers.keys().map(|(end, _)| end).collect();
         f.debug_struct("State").field("now", &self.now).field("sleepers", &sleepers).finish_non_exhaustive()

@@ -29,8 +29,8 @@ pub use rate_limiter::RateLimiter;
 pub use receipts::DeliveryReceipts;
 pub use recipient_directory::{FoundUsers, RecipientDirectory, SegmentPage};
 pub use requests::{
-    BeingTakenIn, Cancelled, DeliveryState, FanOutStep, MessageOutcome, MessageRepository, MissingRecord,
-    NotificationReports, RequestRead, RequestRepository, StepNoted, SubmitRequests, TakenBack,
+    BeingTakenIn, Cancelled, CancelledMessages, DeliveryState, FanOutStep, MessageOutcome, MessageRepository,
+    MissingRecord, NotificationReports, RequestRead, RequestRepository, StepNoted, SubmitRequests,
     UnreadableRequest, restoring,
 };
 pub use template_source::TemplateSource;

@@ -14,7 +14,7 @@ use crate::StoreError;
 
 /// Takes notification requests in, inside the caller's own transaction.
 ///
-/// Implementors owe: the request, its status `Pending` and its outbox message exist exactly if the caller commits; a
+/// Implementors owe: the request, its status `Pending` and its outbox message exist if and only if the caller commits; a
 /// request whose id is known changes nothing, and is `Replayed` or a `Conflict` by
 /// [`fingerprint`](NotificationRequest::fingerprint), for as long as the request is kept, erased or not; the outbox message
 /// is due when the request says; a request whose id is that of a message which is not its own is refused with a
@@ -49,7 +49,7 @@ pub trait RequestRepository: Send + Sync {
     /// Notes steps of fan-outs: moves their requests on and keeps their records. One answer for each step, in order.
     ///
     /// Implementors owe: all steps are noted or none is; a request moves as [`FanOutEnd::moves`] says, and its reason
-    /// as [`FanOutEnd::reason_after`] says; records are kept exactly if their request [has messages](RequestStatus::has_messages) afterwards; a
+    /// as [`FanOutEnd::reason_after`] says; records are kept if and only if their request [has messages](RequestStatus::has_messages) afterwards; a
     /// record whose id is known is left as it is; a step with records is [`outdated`](StepNoted::outdated), and neither moves its request nor
     /// keeps a record, if more of the request is erased by then than the step says; steps that are noted again, as after a lost answer, get the same
     /// answers unless their messages have moved on; calls with the same requests in different orders do not lock each
@@ -64,7 +64,7 @@ pub trait RequestRepository: Send + Sync {
 
     /// Calls a request off: takes back what has not been delivered.
     ///
-    /// Implementors owe: a request is cancelled exactly if [`RequestStatus::is_cancellable`] says so, and is `Cancelled` before its
+    /// Implementors owe: a request is cancelled if and only if [`RequestStatus::is_cancellable`] says so, and is `Cancelled` before its
     /// messages are taken back; a fan-out that is under way keeps no record and enqueues nothing from then on; the outbox message
     /// of a pending request that is not due yet goes in the same transaction; all pending messages are `Cancelled` in the end,
     /// in bounded transactions; a call that was cut off is completed by another one.
@@ -117,7 +117,7 @@ pub struct StepNoted {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cancelled {
     /// It is cancelled.
-    Yes(TakenBack),
+    Yes(CancelledMessages),
     /// Too late: nothing is left that could be taken back. This is its status, as [`Progress::status`] says it.
     TooLate(RequestStatus),
     /// There is no such request.
@@ -126,7 +126,7 @@ pub enum Cancelled {
 
 /// What became of the messages of a request that was cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TakenBack {
+pub struct CancelledMessages {
     /// So many were taken back by this call.
     pub messages: u64,
     /// So many had been delivered.

@@ -18,7 +18,7 @@ pub trait TemplateStore: TemplateSource {
 
     /// Publishes a version.
     ///
-    /// Implementors owe: it is kept exactly if its number is one more than that of the newest version, or 1 if there is none; else,
+    /// Implementors owe: it is kept if and only if its number is one more than that of the newest version, or 1 if there is none; else,
     /// nothing changes and the error is a [`Conflict`](crate::StoreErrorKind::Conflict). Of two calls with the same number at
     /// once exactly one succeeds. A version never changes, and never goes.
     async fn publish(&self, new: &NewTemplateVersion) -> Result<(), StoreError>;

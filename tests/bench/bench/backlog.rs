@@ -151,7 +151,7 @@ pub(crate) async fn empty(connection: &mut MySqlConnection) -> Result<(), Failur
     Ok(())
 }
 
-/// Enqueues as a service would, on a few connections beside each other.
+/// Enqueues as a service would, on a few connections at the same time.
 pub(crate) async fn enqueue(outbox: &SeaOrmOutbox, first: u64, job: &Job) -> Result<(), Failure> {
     let chunk = (Backlog::CHUNK_BYTES / job.payload.max(1) as u64).clamp(1, Backlog::CHUNK);
     let one = async |filler: u64| {
@@ -176,7 +176,7 @@ pub(crate) async fn calm(connection: &mut MySqlConnection, backlog: u64) -> Resu
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    // What was written goes to the disk while nobody is measured.
+    // What was written goes to the disk before the next measurement.
     tokio::time::sleep(Duration::from_millis(300)).await;
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Starts the contender's program with a verb and a job.
     pub(crate) fn start(contender: &Contender, verb: &str, job: &impl Serialize) -> Result<Self, Failure> {
@@ -54,8 +54,8 @@ impl Child {
 
     pub(crate) async fn ready(&mut self) -> Result<(), Failure> {
         let mut line = String::new();
-        let read = timeout(Self::PATIENCE, self.answers.read_line(&mut line)).await;
-        read.map_err(|_| self.late(Self::PATIENCE))??;
+        let read = timeout(Self::TIMEOUT, self.answers.read_line(&mut line)).await;
+        read.map_err(|_| self.late(Self::TIMEOUT))??;
         match line.trim() {
             "ready" => Ok(()),
             "" => Err(format!("{} did not start: {}", self.what, self.process.wait().await?).into()),

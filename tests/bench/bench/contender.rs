@@ -183,7 +183,7 @@ mod tests {
         for own in Own::ALL {
             assert_eq!(Own::named(own.name()).unwrap(), own);
         }
-        assert!(Own::named("nobody").is_err());
+        assert!(Own::named("unknown").is_err());
     }
 
     #[test]

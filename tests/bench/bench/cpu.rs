@@ -11,7 +11,7 @@ use crate::job::unix_now;
 /// The processor time of a process while it is watched, moment by moment.
 ///
 /// A round ends when the last instance has found nothing more to do. Without the moments, what the server takes to answer
-/// those last questions could not be told from what the messages take.
+/// those last questions could not be separated from what the messages take.
 pub(crate) struct Cpu {
     /// Moments in seconds since 1970, and the processor time until then.
     seen: Arc<Mutex<Vec<(f64, f64)>>>,

@@ -23,7 +23,7 @@ pub(crate) struct Drain<'a> {
     pub(crate) job: Job,
     /// What is left in the end counts as lost.
     pub(crate) to_the_end: bool,
-    /// Somebody has a snapshot of the database open meanwhile.
+    /// Another session keeps a snapshot of the database open meanwhile.
     pub(crate) under_snapshot: bool,
 }
 

@@ -22,13 +22,13 @@ pub(crate) struct Job {
     pub(crate) number: u64,
     /// How many instances there are.
     pub(crate) instances: u64,
-    /// An instance ends when nothing is left, and no later than this many seconds after it was told to go.
+    /// An instance ends when nothing is left, and no later than this many seconds after its start signal.
     pub(crate) seconds: u64,
     /// Stays when nothing is left, until the bench stops it or its time is over.
     pub(crate) stay: bool,
-    /// Deletes what finished messages leave behind beside its work.
+    /// Deletes what finished messages leave behind, during its work.
     pub(crate) swept: bool,
-    /// Works on a queue that nobody writes to.
+    /// Works on a queue that stays empty.
     pub(crate) aside: bool,
     /// In how many queues the messages lie; 0 and 1 stand for one.
     pub(crate) queues: u64,
@@ -64,9 +64,9 @@ pub(crate) struct Work {
     pub(crate) acknowledged: Vec<u64>,
     /// How many acknowledgements came too late.
     pub(crate) superseded: u64,
-    /// The processor time it took, in user and kernel mode, since it was told to go.
+    /// The processor time it took, in user and kernel mode, since its start signal.
     pub(crate) cpu_seconds: f64,
-    /// How many acknowledgements there were in each half second since it was told to go.
+    /// How many acknowledgements there were in each half second since its start signal.
     #[serde(default)]
     pub(crate) pace: Vec<u64>,
     /// From before the enqueueing transaction began until the handler was called, where messages say when that was.

@@ -25,13 +25,13 @@ use crate::{
 
 /// The queue that is measured.
 pub(crate) const QUEUE: &str = "bench";
-/// A queue in the same tables that nobody writes to.
+/// A queue in the same tables that stays empty.
 const ASIDE: &str = "aside";
 
 /// An instance that has had nothing for this long looks whether the queue is empty, and is done if it is.
 const QUIET: f64 = 0.5;
 /// Longer than a lease: what is still there after this long without anything happening will not come any more.
-const PATIENCE: f64 = 45.0;
+const TIMEOUT: f64 = 45.0;
 /// How many ordering keys there are, unless a scenario says otherwise.
 pub(crate) const KEYS: u64 = 1000;
 
@@ -87,7 +87,7 @@ pub(crate) fn relay_config(job: &Job) -> RelayConfig {
     RelayConfig { batch, prefetch: 8 * batch, settle_batch: batch, ..RelayConfig::default() }
 }
 
-/// An instance that uses the library as a service would: a stream, handlers beside each other, acknowledgements.
+/// An instance that uses the library as a service would: a stream, concurrent handlers, acknowledgements.
 pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
     let retention = if job.swept { Retention::DELETE } else { Retention::default() };
     let outbox = Arc::new(open_with(&job.url, own, 8, retention).await?);
@@ -114,7 +114,7 @@ pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
     Ok(tally.end())
 }
 
-/// Handles messages, as many beside each other as may be in hand, until there is no more to do; what has begun is finished.
+/// Handles messages, as many at a time as may be in hand, until there is no more to do; what has begun is finished.
 async fn handle_one_by_one(
     job: &Job,
     outbox: &SeaOrmOutbox,
@@ -122,7 +122,7 @@ async fn handle_one_by_one(
     tally: &Tally,
 ) -> Result<(), RelayError> {
     let in_hand = relay_config(job).prefetch as usize;
-    let handled = (&mut claims).take_until(Box::pin(told_or_done(job, outbox, tally)));
+    let handled = (&mut claims).take_until(Box::pin(stopped_or_done(job, outbox, tally)));
     handled.for_each_concurrent(in_hand, |claim| tally.handle(claim)).await;
     claims.close().await.map(drop)
 }
@@ -135,13 +135,13 @@ async fn handle_batches(
     tally: &Tally,
 ) -> Result<(), RelayError> {
     let RelayConfig { prefetch, batch, .. } = relay_config(job);
-    let handled = (&mut batches).take_until(Box::pin(told_or_done(job, outbox, tally)));
+    let handled = (&mut batches).take_until(Box::pin(stopped_or_done(job, outbox, tally)));
     handled.for_each_concurrent((prefetch / batch) as usize, |batch| tally.handle_batch(batch)).await;
     batches.close().await.map(drop)
 }
 
 /// Ends when the instance has no more to do, or its time is over.
-async fn told_or_done(job: &Job, outbox: &SeaOrmOutbox, tally: &Tally) {
+async fn stopped_or_done(job: &Job, outbox: &SeaOrmOutbox, tally: &Tally) {
     let over = pin!(tokio::time::sleep(Duration::from_secs(job.seconds)));
     let done = pin!(async {
         match job.stay {
@@ -157,7 +157,7 @@ async fn drained(outbox: &SeaOrmOutbox, tally: &Tally) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let quiet = unix_now() - tally.last();
-        if quiet > PATIENCE || (quiet > QUIET && is_empty(outbox).await) {
+        if quiet > TIMEOUT || (quiet > QUIET && is_empty(outbox).await) {
             break;
         }
     }

@@ -1,8 +1,8 @@
-//! Measures the library on real servers, beside hand-written SQL and other libraries, in one run.
+//! Measures the library on real servers, next to hand-written SQL and other libraries, in one run.
 //!
 //! `cargo run --release -p claimstream-bench --bin bench -- --server mariadb-10.11`
 //!
-//! `--server sqlite` measures a file of SQLite beside a queue by hand instead.
+//! `--server sqlite` measures a file of SQLite next to a hand-written queue instead.
 //!
 //! Every contender runs the same scenarios; every instance and every producer is a process of its own. The reference,
 //! `ceilxr`, is what a single table can do at best: every instance knows beforehand which rows are its own, so nothing is

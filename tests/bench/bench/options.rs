@@ -9,7 +9,7 @@ use crate::{
 
 /// What to measure.
 #[derive(Parser, Clone, Debug)]
-#[command(about = "Measures the library beside hand-written SQL and other libraries, in one run")]
+#[command(about = "Measures the library next to hand-written SQL and other libraries, in one run")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -77,7 +77,7 @@ pub(crate) struct Options {
 /// What else this program does.
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum Verb {
-    /// Writes BENCHMARKS.md, its plots and TABLES.md beside them from files of JSON lines, and from nothing else.
+    /// Writes BENCHMARKS.md, its plots and TABLES.md in their folder from files of JSON lines, and from nothing else.
     Report {
         /// The files.
         #[arg(long, required = true, num_args = 1..)]

@@ -15,12 +15,12 @@ pub(crate) fn wait_for_go() -> Result<(), Failure> {
 
 /// Ends when the bench stops this process.
 pub(crate) async fn stop() {
-    let (told, heard) = oneshot::channel();
+    let (stop, stopped) = oneshot::channel();
     std::thread::spawn(move || {
         let _ = stdin().read_line(&mut String::new());
-        let _ = told.send(());
+        let _ = stop.send(());
     });
-    let _ = heard.await;
+    let _ = stopped.await;
 }
 
 /// The last word of this process.

@@ -157,7 +157,7 @@ impl Producers {
         Ok(outbox.commit(transaction).await?)
     }
 
-    /// On a server, one statement for the messages of a transaction, or two where bodies lie beside the queue.
+    /// On a server, one statement for the messages of a transaction, or two where bodies have a table of their own.
     fn by_hand<'a>(
         &'a self,
         connection: &'a mut MySqlConnection,

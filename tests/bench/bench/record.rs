@@ -14,7 +14,7 @@ use crate::{
 #[derive(Serialize, Deserialize, Clone, Debug, Default)]
 #[serde(default)]
 pub(crate) struct Record {
-    /// The same for all cells that were measured beside each other.
+    /// The same for all cells that were measured together.
     pub(crate) run: String,
     pub(crate) scenario: String,
     pub(crate) contender: String,

@@ -56,7 +56,7 @@ async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Res
     let scenarios = options.scenarios.iter().map(groups);
     for groups in scenarios.collect::<Result<Vec<_>, _>>()? {
         for group in groups {
-            let records = beside_each_other(options, group, &template, &mut backlog, &url).await;
+            let records = together(options, group, &template, &mut backlog, &url).await;
             println!("{}", table(&records));
             for record in &records {
                 verdict.add(record);
@@ -70,7 +70,7 @@ async fn one_server(options: &Options, name: &str, verdict: &mut Verdict) -> Res
 }
 
 /// Runs all rounds of a group, in each round every cell once, and each round begins with another one.
-async fn beside_each_other(
+async fn together(
     options: &Options,
     mut group: Vec<Cell>,
     template: &Record,

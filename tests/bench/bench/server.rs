@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
-/// What is said of the server beside the figures.
+/// What is recorded of the server with the figures.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
 pub(crate) struct About {
     pub(crate) name: String,

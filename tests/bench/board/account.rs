@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::Failure;
 
-/// A user of the server for the board alone, so that the work for it can be told from all other work.
+/// A user of the server for the board alone, so that its work can be measured apart from all other work.
 ///
 /// These servers have one thread for each connection, and give it to another connection when that ends.
 pub(crate) struct Account {

@@ -1,5 +1,5 @@
 //! Measures on a real server, with very many live and dead messages, how soon each page of the board answers, and what
-//! viewers cost the server beside a load.
+//! viewers cost the server under load.
 //!
 //! `cargo run --release -p claimstream-bench --bin board -- --server mysql-9.7`
 //!
@@ -45,7 +45,7 @@ struct Options {
     /// How many people look at the board.
     #[arg(long, default_value_t = 10)]
     viewers: u64,
-    /// How many messages a second are enqueued and handled beside them.
+    /// How many messages a second are enqueued and handled meanwhile.
     #[arg(long, default_value_t = 500)]
     rate: u32,
     /// For how many seconds they look. A board that counts for long does so every five minutes.
@@ -96,7 +96,7 @@ async fn measure(options: &Options) -> Result<bool, Failure> {
     drop(router);
     let load = Load::start(&server.url(), options.rate).await?;
     let is_cheap = compare(&board, &pages, &mut account, options).await?;
-    println!("{} messages handled beside them", load.stop().await?);
+    println!("{} messages handled meanwhile", load.stop().await?);
     account.drop().await?;
     let longest = snapshots.longest();
     let are_short = longest.lasted < LONGEST_SNAPSHOT;

@@ -88,7 +88,7 @@ The server stays, and the processes that work on it are killed (`kill -9`) under
 Each kill costs the messages in hand an attempt. Where processes are killed faster than they work, a few notifications lose all of theirs and become
 dead letters; the program revives these, as an operator would, and they are counted under `revived`. A process that stood still for longer
 than a lease gives back what it had not begun, and takes the attempt off the count that the take-over had counted; `ownership kill` knows such an attempt from
-one that was counted twice. Some runs have up to 44 other busy processes beside them on two cores, or instances that are stopped for 3 s at a time, so that this happens.
+one that was counted twice. Some runs have up to 44 other busy processes at the same time on two cores, or instances that are stopped for 3 s at a time, so that this happens.
 
 One run of six like that is not here: of 2,283 messages it buried one that was no poison, after 10 kills, 8 crashes and about 25 stops, each of which
 costs what is in hand an attempt of five. The history of that message was not kept, and the runs that kept it buried poison alone.

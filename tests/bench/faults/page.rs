@@ -55,7 +55,7 @@ the lowest priority on two cores that many others used, so their times are those
 
 const FOOT: &str = "
 * **lost**: enqueueing was acknowledged, and there is no effect. With a replica that takes over without the last commits these are messages that
-  were enqueued while it received nothing; nobody can know of them but their senders.
+  were enqueued while it received nothing; only their senders know of them.
 * **doubled**: a second effect through the inbox. There must be none.
 * **handled again**: the handler ran once more, as at-least-once delivery allows, and the inbox found the effect there.
 * **accepted twice**: the end of a message was accepted two times. With a replica that takes over without the last commits the first end was lost
@@ -119,7 +119,7 @@ mod tests {
         assert!(of_brokers.iter().all(|line| line.wrongs() == 0), "a run with a broker went wrong");
         let killed = kills::read(&file("benchmarks/kills.jsonl")).expect("lines");
         let page = write(&lines, &of_brokers) + &kills::section(&killed);
-        assert_eq!(file("docs/inside/crash-matrix.md"), page, "write it anew: faults report");
+        assert_eq!(file("docs/inside/crash-matrix.md"), page, "write it again: faults report");
     }
 
     #[test]

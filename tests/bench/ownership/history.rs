@@ -54,7 +54,7 @@ pub(crate) enum How {
     TakenBack,
 }
 
-/// What an instance was told about a settlement.
+/// What an instance was answered about a settlement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Answer {
     pub(crate) id: Uuid,

@@ -70,13 +70,13 @@ pub(crate) async fn run(job: &str) -> Result<(), Failure> {
     println!("ready");
     std::io::stdout().flush()?;
     let at_once = 2 * BATCH as usize;
-    let handling = claims.by_ref().take_until(told_to_stop());
+    let handling = claims.by_ref().take_until(stop_requested());
     handling.for_each_concurrent(at_once, |claim| handle(&job, order, &notebook, claim)).await;
     claims.close().await?;
     notebook.close().await
 }
 
-async fn told_to_stop() {
+async fn stop_requested() {
     let (stop, stopped) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

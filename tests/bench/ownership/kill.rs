@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 /// What is left after this long without an end counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The figures of a run.
@@ -117,7 +117,7 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
 /// Waits until everything is done or nothing moves any more.
 async fn drain(fleet: &mut Fleet, db: &DatabaseConnection, deaths: &mut Deaths) -> Result<(), Failure> {
     let (mut depth, mut moved) = (i64::MAX, Instant::now());
-    while depth > 0 && moved.elapsed() < PATIENCE {
+    while depth > 0 && moved.elapsed() < TIMEOUT {
         deaths.crashes += fleet.replace_the_dead()?;
         let now = tables::depth(db).await?;
         if now < depth {

@@ -27,7 +27,7 @@ pub(crate) struct Options {
 /// An instance that is busy looks at all shards this often.
 const LOOK_AT_ALL: Duration = Duration::from_secs(2);
 /// What has not happened after this long never will.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The times of one round, in milliseconds, and the shares.
@@ -41,7 +41,7 @@ struct Round {
     first_message_of_a_ready: f64,
     /// How many shards the stopped one held.
     shards_of_the_stopped: usize,
-    /// Until others had served all shards of one that was told to stop.
+    /// Until others had served all shards of one that was asked to stop.
     taken_over_from_the_stopped: f64,
     shards_of_the_killed: usize,
     /// The same, of one that was killed.
@@ -111,10 +111,10 @@ impl Setup {
         let min_to_max_share = self.shares(steady).await?;
         let (first_message_of_a_started, first_message_of_a_ready) = self.one_comes().await?;
         let (at, number, shards) = self.an_owner().await?;
-        let told = (unix_micros(), self.newest().await?);
+        let stopped = (unix_micros(), self.newest().await?);
         let mut member = self.fleet.members.swap_remove(at);
         member.tell_to_stop();
-        let taken_over_from_the_stopped = self.served_by_others(number, &shards, told).await?;
+        let taken_over_from_the_stopped = self.served_by_others(number, &shards, stopped).await?;
         let shards_of_the_stopped = shards.len();
         member.wait()?;
         // The one that comes and the one that goes leave as many as there were; the killed one is replaced.
@@ -192,7 +192,7 @@ impl Setup {
                 return Ok((at, self.fleet.members[at].job.number, shards.into_iter().collect()));
             }
         }
-        Err("nobody holds a shard".into())
+        Err("no instance holds a shard".into())
     }
 
     /// How long it takes until each of these shards has been served by another instance, in milliseconds.
@@ -227,7 +227,7 @@ impl Setup {
 }
 
 fn is_late(began: i64) -> bool {
-    unix_micros() - began > PATIENCE.as_micros() as i64
+    unix_micros() - began > TIMEOUT.as_micros() as i64
 }
 
 fn millis(micros: i64) -> f64 {

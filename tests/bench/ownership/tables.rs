@@ -86,7 +86,7 @@ pub(crate) async fn turns(db: &DatabaseConnection) -> Result<Vec<Turn>, Failure>
     rows(db, sql).await?.into_iter().map(read).collect()
 }
 
-/// What instances were told about their settlements.
+/// What instances were answered about their settlements.
 pub(crate) async fn answers(db: &DatabaseConnection) -> Result<Vec<Answer>, Failure> {
     let sql = "SELECT id, attempt, is_accepted FROM ownership_answer ORDER BY n";
     let read = |row: QueryResult| {

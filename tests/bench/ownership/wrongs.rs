@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn poison_must_be_buried_alone_and_nobody_else() {
+    fn poison_must_be_buried_alone_and_nothing_else() {
         let in_company = wrongs(|history| history.turns.insert(3, turn(1, How::CutOff, 0, 141)));
         assert_eq!(in_company.suspects_in_company, 1);
         assert_eq!(wrongs(|history| history.dead = [(id(2), 2)].into()).poison_not_buried, 1);

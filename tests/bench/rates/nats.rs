@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use async_nats::jetstream::{self, message::PublishMessage, stream::Config};
-use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
+use claimstream_brokers::nats::{NatsConfig, NatsPublisher};
 use futures::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub(crate) async fn measure(url: &str, load: &Load) -> Result<Row, Failure> {
     let context = jetstream::new(async_nats::connect(url).await?);
     let subjects = vec![PLACE.to_owned()];
     context.create_stream(Config { name: PLACE.to_owned(), subjects, ..Config::default() }).await?;
-    let publisher = NatsPublisher::new(NatsPlace::new(url)?);
+    let publisher = NatsPublisher::new(NatsConfig::new(url)?);
     let mut row = Row::of("NATS JetStream");
     for _ in 0..load.rounds {
         row.alone(client_alone(&context, load).await?);

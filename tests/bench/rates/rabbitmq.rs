@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqPublisher};
 use futures::{StreamExt, TryStreamExt, stream};
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties,
@@ -29,7 +29,7 @@ pub(crate) async fn measure(url: &str, kind: &str, load: &Load) -> Result<Row, F
         one.confirm_select(ConfirmSelectOptions::default()).await?;
         channels.push(one);
     }
-    let publisher = RabbitMqPublisher::new(RabbitMqPlace::new(url)?);
+    let publisher = RabbitMqPublisher::new(RabbitMqConfig::new(url)?);
     let mut row = Row::of(&format!("RabbitMQ, {kind} queue"));
     for _ in 0..load.rounds {
         row.alone(client_alone(&channels, load).await?);

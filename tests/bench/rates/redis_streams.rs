@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use claimstream_brokers::redis_streams::{RedisStreamsPlace, RedisStreamsPublisher};
+use claimstream_brokers::redis_streams::{RedisStreamsConfig, RedisStreamsPublisher};
 use futures::{StreamExt, TryStreamExt, stream};
 use redis::{AsyncConnectionConfig, Client, Pipeline, aio::MultiplexedConnection};
 
@@ -13,13 +13,13 @@ use crate::{
 const TOGETHER: usize = 10 * BATCH;
 const PIPELINES: usize = 4;
 /// How long a pipeline may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const STREAM: &str = "orders";
 
 pub(crate) async fn measure(url: &str, load: &Load) -> Result<Row, Failure> {
-    let config = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+    let config = AsyncConnectionConfig::new().set_response_timeout(Some(TIMEOUT));
     let connection = Client::open(url)?.get_multiplexed_async_connection_with_config(&config).await?;
-    let publisher = RedisStreamsPublisher::new(RedisStreamsPlace::new(url)?);
+    let publisher = RedisStreamsPublisher::new(RedisStreamsConfig::new(url)?);
     let mut row = Row::of("Redis Streams");
     for _ in 0..load.rounds {
         row.alone(client_alone(&connection, load).await?);

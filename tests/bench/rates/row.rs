@@ -79,6 +79,6 @@ mod tests {
         let file = |path: &str| fs::read_to_string(root.join(path)).unwrap();
         let rows = Row::read(&file("benchmarks/rates.jsonl")).unwrap();
         let page = file("docs/publishing.md");
-        assert!(page.contains(&format!("\n{}\n", table(&rows))), "write it anew: rates report");
+        assert!(page.contains(&format!("\n{}\n", table(&rows))), "write it again: rates report");
     }
 }

@@ -8,7 +8,7 @@ use crate::{FULL, Failure, QUEUE};
 
 /// How many keys the backlog has.
 const KEYS: usize = 1_000;
-/// How many messages a transaction writes, and how many transactions run beside each other.
+/// How many messages a transaction writes, and how many transactions run at a time.
 const TOGETHER: usize = 1_000;
 const AT_ONCE: usize = 4;
 /// When the backlog is due.

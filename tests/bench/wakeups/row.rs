@@ -76,6 +76,6 @@ mod tests {
         let rows = Row::read(&file("benchmarks/wakeups.jsonl")).unwrap();
         assert_eq!(rows.len(), Server::ALL.len() * Way::ALL.len());
         let page = file("docs/wakeups.md");
-        assert!(page.contains(&format!("\n{}\n", table(&rows))), "write it anew: wakeups report");
+        assert!(page.contains(&format!("\n{}\n", table(&rows))), "write it again: wakeups report");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
 async fn a_token_opens_the_board_and_a_wrong_one_does_not(visit: Visit) -> Outcome {
     let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
     session.goto(site.at("/dead")).await?;
-    assert!(session.current_url().await?.path() == "/sign-in", "nobody is let in");
+    assert!(session.current_url().await?.path() == "/sign-in", "the board lets no user in");
     has_no_faults(&visit, "sign in").await?;
     for wrong in ["", "wrong", &tokens.looks[1..]] {
         if !wrong.is_empty() {
@@ -216,7 +216,7 @@ async fn tab_to(session: &Session, wanted: &str) -> Outcome {
         let said = (focused.text().await?, focused.attr("name").await?.unwrap_or_default());
         if said.0.trim() == wanted || said.1 == wanted {
             let ring = focused.css_value("outline-style").await?;
-            assert_ne!(ring, "none", "nobody sees that {wanted} has the focus");
+            assert_ne!(ring, "none", "no outline shows that {wanted} has the focus");
             return Ok(());
         }
     }

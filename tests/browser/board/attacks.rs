@@ -62,7 +62,7 @@ async fn a_script_in_any_text_of_a_message_never_runs(visit: Visit) -> Outcome {
     Ok(())
 }
 
-/// A site of somebody else, with one page.
+/// A foreign site with one page.
 async fn other_site(page: String) -> Result<u16, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
@@ -121,7 +121,7 @@ async fn a_foreign_name_that_leads_here_is_refused(visit: Visit) -> Outcome {
 
 async fn a_token_stands_in_no_address_no_page_and_no_log(visit: Visit) -> Outcome {
     let ((site, tokens), session) = (Site::with_tokens().await?, &visit.session);
-    let wrong = "a-wrong-token-of-somebody";
+    let wrong = "a-wrong-token-of-a-user";
     session.goto(site.at("/")).await?;
     for token in [wrong, &tokens.changes] {
         session.sign_in(token).await?;

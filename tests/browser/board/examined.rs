@@ -45,7 +45,7 @@ pub(crate) async fn faults_of(visit: &Visit, name: &str) -> Result<Vec<String>, 
 }
 
 /// A single character is text here, a count. And WCAG 2.2.1 allows a page to reload itself if people choose it, which axe-core cannot know;
-/// `a_page_reloads_itself_only_as_long_as_somebody_wants_it` holds that.
+/// `a_page_reloads_itself_only_while_its_user_wants_it` holds that.
 fn is_allowed(finding: &str) -> bool {
     finding.ends_with("too short to determine if it is actual text content")
         || finding.starts_with("meta-refresh: ")

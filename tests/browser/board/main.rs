@@ -1,4 +1,4 @@
-//! The board in headless Chromium. `tests/chromium` fetches the browser; without it the trials are named and skipped.
+//! The board in headless Chromium. `tests/chromium` fetches the browser; without it the tests are named and skipped.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod actions;
@@ -13,7 +13,7 @@ use claimstream_browser_tests::{Chromium, Failure, Log, Screenshots, Session};
 use futures::{FutureExt, future::BoxFuture};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What a trial gets.
+/// What a test gets.
 #[derive(Clone)]
 struct Visit {
     session: Session,
@@ -24,7 +24,7 @@ struct Visit {
 type Outcome = Result<(), Failure>;
 type Case = fn(Visit) -> BoxFuture<'static, Outcome>;
 
-/// The trials of a file.
+/// The tests of a file.
 macro_rules! cases {
     ($file:literal: $($name:ident),* $(,)?) => {
         vec![$((concat!($file, "::", stringify!($name)), (|visit| Box::pin($name(visit))) as $crate::Case)),*]
@@ -60,7 +60,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if browser.is_some() && arguments.filter.is_none() && !arguments.list {
         screenshots.clear()?;
     }
-    let trials = cases_of_all_files()
+    let tests = cases_of_all_files()
         .into_iter()
         .map(|(name, case)| {
             let (browser, screenshots, log) = (browser.clone(), screenshots.clone(), log.clone());
@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Trial::test(name, run).with_kind("long: browser").with_ignored_flag(true)
         })
         .collect();
-    let conclusion = libtest_mimic::run(arguments, trials);
+    let conclusion = libtest_mimic::run(arguments, tests);
     match browser {
         Some(_) => println!("the board in Chromium: screenshots in {}", screenshots.folder().display()),
         None if !are_wanted => {}

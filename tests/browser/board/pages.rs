@@ -14,7 +14,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Case)> {
     cases!["pages":
         every_page_is_reached_by_clicks_and_has_no_barriers,
         the_last_hour_of_a_queue_is_drawn,
-        a_page_reloads_itself_only_as_long_as_somebody_wants_it,
+        a_page_reloads_itself_only_while_its_user_wants_it,
     ]
 }
 
@@ -86,10 +86,10 @@ async fn the_last_hour_of_a_queue_is_drawn(visit: Visit) -> Outcome {
     has_no_faults(&visit, "the last hour").await
 }
 
-async fn a_page_reloads_itself_only_as_long_as_somebody_wants_it(visit: Visit) -> Outcome {
+async fn a_page_reloads_itself_only_while_its_user_wants_it(visit: Visit) -> Outcome {
     let (site, session) = (Site::for_everyone().await?, &visit.session);
     session.goto(site.at("/")).await?;
-    assert!(!session.has(RELOADS).await?, "nobody has asked for it");
+    assert!(!session.has(RELOADS).await?, "no user has asked for it");
     session.follow("Refresh it every few seconds").await?;
     assert!(session.has(RELOADS).await?);
     session.follow("Stop refreshing").await?;

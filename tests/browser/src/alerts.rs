@@ -94,7 +94,7 @@ impl Alerts {
     }
 }
 
-/// An address of this machine that nobody listens at.
+/// An address of this machine that has no listener.
 pub fn free_address() -> Result<SocketAddr, Failure> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }

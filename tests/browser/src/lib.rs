@@ -1,4 +1,4 @@
-//! What the trials of the board in a browser stand on: Chromium, a board with content, a walk over its pages, and what each page is
+//! What the tests of the board in a browser stand on: Chromium, a board with content, a walk over its pages, and what each page is
 //! examined for.
 
 mod alerts;
@@ -28,5 +28,5 @@ pub use session::Session;
 pub use site::{HOSTILE, LEASED, QUEUE, Site, Tokens};
 pub use walk::{Step, Stop, Walk};
 
-/// Why a trial could not go on.
+/// Why a test could not go on.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

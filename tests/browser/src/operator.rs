@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{Failure, eventually};
 
-/// Somebody who runs the real program `claimstream` in a folder of its own.
+/// An operator who runs the real program `claimstream` in a folder of its own.
 pub struct Operator {
     folder: PathBuf,
     program: PathBuf,
@@ -48,7 +48,7 @@ impl Operator {
         }
     }
 
-    /// A process that runs beside the trial, and whose log is a file of this name.
+    /// A process that runs during the test, and whose log is a file of this name.
     pub fn start(&self, name: &str, arguments: &[&str]) -> Result<Running, Failure> {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log)?;
@@ -70,7 +70,7 @@ impl Drop for Operator {
     }
 }
 
-/// The program lies beside the folder of the trials' own program.
+/// The program lies next to the folder of the tests' own program.
 fn program() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()?;
     let program = own.ancestors().nth(2).map(|folder| folder.join("claimstream")).filter(|it| it.is_file());

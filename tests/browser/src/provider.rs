@@ -11,7 +11,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::Failure;
 
-/// A provider of messages over HTTP that does what a trial wants.
+/// A provider of messages over HTTP that does what a test wants.
 pub struct Provider {
     address: SocketAddr,
     desk: Arc<Desk>,

@@ -33,7 +33,7 @@ impl Session {
         Ok(self.driver.quit().await?)
     }
 
-    /// A command to the developer tools, whose answer nobody needs.
+    /// A command to the developer tools, whose answer the caller discards.
     pub async fn tools(&self, command: &str, arguments: Value) -> Result<(), Failure> {
         self.driver.cdp().send_raw(command, arguments).await?;
         Ok(())

@@ -1,6 +1,6 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
+use claimstream_board::{Board, BoardStores, Right, User, Users};
 use claimstream_domain::{
     AuditAction, AuditEntry, ByteBudget, ClaimId, ClaimRequest, Disposition, Headers, InstanceId, Lease,
     MessageId, NewMessage, Owner, PauseNote, Payload, QueueName, Reason, Receipt, Settlement,
@@ -48,10 +48,10 @@ pub struct Tokens {
     pub changes: String,
 }
 
-impl Visitors for Tokens {
-    fn identify(&self, token: &str) -> Option<Visitor> {
+impl Users for Tokens {
+    fn identify(&self, token: &str) -> Option<User> {
         let named =
-            |name: &str, right| Some(Visitor { name: format!("{name}<img src=x onerror=alert(3)>"), right });
+            |name: &str, right| Some(User { name: format!("{name}<img src=x onerror=alert(3)>"), right });
         match token {
             _ if token == self.looks => named("looks", Right::Look),
             _ if token == self.changes => named("changes", Right::Change),
@@ -70,10 +70,10 @@ impl Site {
     pub async fn with_tokens() -> Result<(Self, Tokens), Failure> {
         let tokens = Tokens { looks: Uuid::new_v4().to_string(), changes: Uuid::new_v4().to_string() };
         let known = Arc::new(tokens.clone());
-        Ok((Self::open(|stores, timer| Board::for_visitors(stores, timer, known)).await?, tokens))
+        Ok((Self::open(|stores, timer| Board::for_users(stores, timer, known)).await?, tokens))
     }
 
-    /// A board without tokens, on which nobody changes anything.
+    /// A board without tokens that is read-only.
     pub async fn read_only() -> Result<Self, Failure> {
         Self::open(|stores, timer| Board::for_everyone(stores, timer).read_only()).await
     }
@@ -153,7 +153,7 @@ impl Site {
         }
     }
 
-    /// How many shards of the queue that is leased somebody holds.
+    /// How many shards of the leased queue are held.
     pub async fn held_shards(&self) -> Result<usize, Failure> {
         let leases = self.outbox.leases_of(&QueueName::new(LEASED)?).await?;
         Ok(leases.iter().filter(|lease| lease.holder.is_some()).count())

@@ -16,18 +16,18 @@ pub(crate) fn add_to(suite: &mut Suite, whole: impl Fn() -> Suite + Clone + Send
         let (whole, readme) = (whole(), read(Path::new(README)));
         let inventory = whole.report().inventory();
         assert!(inventory.len() >= 5, "only {} stores are run", inventory.len());
-        not_named(&readme, &inventory, whole.trials())
+        not_named(&readme, &inventory, whole.tests())
     });
     add(suite, "every_need_is_had_and_every_case_runs_somewhere", move || covered().coverage().gaps());
     add(suite, "every_clause_and_scenario_is_listed", unlisted_everywhere);
-    suite.add_trial("inventory::finds_a_store_that_is_not_named_and_trials_that_are_not_there", || {
+    suite.add_test("inventory::finds_a_store_that_is_not_named_and_tests_that_are_not_there", || {
         let readme = "It has more than 1,200 tests.\nsqlite: auto, shard_lease\n";
         let inventory = ["sqlite: auto, shard_lease".to_owned()];
         assert!(not_named(readme, &inventory, 1_201).is_empty());
         assert_eq!(not_named(readme, &inventory, 1_200).len(), 1);
         assert_eq!(not_named("sqlite: auto", &inventory, 1_201).len(), 2);
     });
-    suite.add_trial("inventory::finds_a_clause_that_is_not_listed", || {
+    suite.add_test("inventory::finds_a_clause_that_is_not_listed", || {
         let text = "pub async fn one(s: Fixture) {}\npub async fn two(s: Fixture) {}\n";
         let path = "conformance/claim/leases.rs";
         assert_eq!(unlisted(path, text, &[("claim", "one")].into()), [format!("{path}: two is not listed")]);
@@ -41,7 +41,7 @@ const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
 fn add(suite: &mut Suite, name: &str, rule: impl FnOnce() -> Vec<String> + Send + 'static) {
-    suite.add_trial(&format!("inventory::{name}"), move || {
+    suite.add_test(&format!("inventory::{name}"), move || {
         let complaints = rule();
         assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
     });
@@ -54,9 +54,8 @@ fn not_named(readme: &str, inventory: &[String], tests: usize) -> Vec<String> {
     let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" tests"));
     match promised.map(|(count, _)| count.replace(',', "").parse::<usize>()) {
         Some(Ok(promised)) if promised < tests => {}
-        told => {
-            complaints.push(format!("README.md: there are {tests} tests of contracts, and it says {told:?}"))
-        }
+        stated => complaints
+            .push(format!("README.md: there are {tests} tests of contracts, and it says {stated:?}")),
     }
     complaints
 }

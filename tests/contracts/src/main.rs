@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     suite.run(environment)
 }
 
-/// All trials on the servers that the environment names.
+/// All tests on the servers that the environment names.
 fn everything(environment: impl Fn(&str) -> Option<String> + Copy) -> Suite {
     let mut suite = Suite::default();
     everywhere::add_to(&mut suite, environment);

@@ -29,7 +29,7 @@ pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     let name =
         format!("{store}::{strategy}::redelivery::a0_2_whatever_crashes_and_lapses_each_is_handled_once");
     let cases = repetitions(if store == MemoryBackend.name() { 256 } else { 6 });
-    suite.add_trial(&name, move || {
+    suite.add_test(&name, move || {
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 100, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let run = runner.run(&work(), |work| {
@@ -104,9 +104,9 @@ impl Work {
             worker.settle_stalled().await;
         }
         let totals = history.check();
-        let in_vain: usize = workers.iter().map(|worker| worker.in_vain).sum();
+        let unsettled: usize = workers.iter().map(|worker| worker.unsettled).sum();
         assert_eq!((totals.done, totals.dead), (self.messages, 0));
-        assert_eq!(totals.claims, self.messages + totals.retried + in_vain);
+        assert_eq!(totals.claims, self.messages + totals.retried + unsettled);
     }
 
     fn lot(self, claimed: &Claimed) -> Lot {
@@ -134,7 +134,7 @@ impl Work {
 const ROUNDS: usize = 400;
 
 /// How many empty answers in a row show that nothing is due: each shard was looked at more than once.
-const PATIENCE: u32 = 10;
+const MAX_FRUITLESS: u32 = 10;
 
 /// A process that works until it finds nothing, and those that take its place.
 struct Worker<'a> {
@@ -144,18 +144,18 @@ struct Worker<'a> {
     instance: Instance,
     /// What it keeps in hand beyond its lease.
     stalled: Vec<Claimed>,
-    /// Claims that nobody settles, or that were settled too late.
-    in_vain: usize,
+    /// Claims that were not settled, or too late.
+    unsettled: usize,
 }
 
 impl<'a> Worker<'a> {
     async fn of(work: Work, fixture: &'a Fixture, history: &'a History) -> Self {
-        Self { work, fixture, history, instance: fixture.another().await, stalled: vec![], in_vain: 0 }
+        Self { work, fixture, history, instance: fixture.another().await, stalled: vec![], unsettled: 0 }
     }
 
     async fn work(&mut self) {
         let mut fruitless = 0;
-        while fruitless < PATIENCE {
+        while fruitless < MAX_FRUITLESS {
             let claimed = self.instance.claim(self.work.batch).await;
             fruitless = if claimed.is_empty() { fruitless + 1 } else { 0 };
             self.history.claimed(&claimed);
@@ -182,10 +182,10 @@ impl<'a> Worker<'a> {
                     self.settle(&one, done()).await;
                 }
                 Lot::Stalls => self.stalled.push(one),
-                Lot::CrashesBefore => self.in_vain += 1,
+                Lot::CrashesBefore => self.unsettled += 1,
             }
             if matches!(lot, Lot::CrashesBefore | Lot::CrashesAfter) {
-                self.in_vain += in_hand.len();
+                self.unsettled += in_hand.len();
                 return self.crash().await;
             }
             tokio::task::yield_now().await;
@@ -194,7 +194,7 @@ impl<'a> Worker<'a> {
 
     /// Another process takes its place and knows nothing of what it had in hand.
     async fn crash(&mut self) {
-        self.in_vain += mem::take(&mut self.stalled).len();
+        self.unsettled += mem::take(&mut self.stalled).len();
         self.instance = self.fixture.another().await;
     }
 
@@ -206,7 +206,7 @@ impl<'a> Worker<'a> {
 
     async fn settle(&mut self, one: &Claimed, disposition: Disposition) {
         let answer = self.instance.settle(&one.receipt, disposition.clone()).await;
-        self.in_vain += usize::from(answer != Settled::Accepted);
+        self.unsettled += usize::from(answer != Settled::Accepted);
         self.history.settled(one, disposition, answer);
     }
 }

@@ -127,7 +127,7 @@ impl fmt::Display for Report {
         writeln!(f, "states: {}; whose bookings say otherwise: {}", self.ended, self.ended.unfit)?;
         writeln!(f, "bookings made twice: {}; accounts below zero: {}", self.repeats, self.overdrawn)?;
         if self.kills == 0 {
-            writeln!(f, "nobody was killed; raise --count, or lower --kill-every")?;
+            writeln!(f, "no process was killed; raise --count, or lower --kill-every")?;
         }
         if let Some(complaint) = &self.complaint {
             writeln!(f, "{complaint}")?;

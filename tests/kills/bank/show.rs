@@ -157,13 +157,13 @@ where
         if left != seen {
             (last, seen) = (Instant::now(), left);
         }
-        if last.elapsed() > PATIENCE {
-            return Err(format!("{left} messages are left and nothing has moved for {PATIENCE:?}").into());
+        if last.elapsed() > STALL_LIMIT {
+            return Err(format!("{left} messages are left and nothing has moved for {STALL_LIMIT:?}").into());
         }
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 async fn left<I, H>(databases: &[SeaOrmOutbox], homes: &[usize], sagas: &[Saga<I, H>]) -> Result<u64, Failure>
 where

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{Failure, instance, served::Fate, sink::SinkProvider};
 
-/// Who should be told, worked out from the requests, the directory and the templates alone, without looking at the
+/// Who should be notified, worked out from the requests, the directory and the templates alone, without looking at the
 /// database.
 #[derive(Default)]
 pub(crate) struct Expectation {
@@ -87,7 +87,7 @@ impl Expectation {
     }
 }
 
-/// Everybody a request names, if it can be told who that is; a user whom nobody knows has no address at all.
+/// Everybody a request names, as far as the directory knows them; an unknown user has no address at all.
 async fn recipients(
     request: &NotificationRequest,
     directory: &dyn RecipientDirectory,

@@ -32,7 +32,7 @@ const AT_ONCE: u32 = 100;
 pub(crate) async fn live(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let outbox = Arc::new(open(&job.database, &job.strategy).await?);
-    let stop = told_to_stop()?.shared();
+    let stop = stop_requested()?.shared();
     let fan_out = RequestConfig { retry: retry(), ..RequestConfig::default() };
     let deliver = MessageConfig { retry: retry() };
     let relay = |retry| -> Result<Relay, Failure> {
@@ -48,7 +48,7 @@ pub(crate) async fn live(job: &str) -> Result<(), Failure> {
 }
 
 /// Ends when the standard input does, because the parent process asks it to stop or is gone; or by a signal.
-fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
+fn stop_requested() -> Result<impl Future<Output = ()>, Failure> {
     let signal = shutdown_signal()?;
     let (input, ended) = oneshot::channel::<()>();
     // A thread of its own, for nothing else can give up a read that does not end.

@@ -5,7 +5,7 @@
 //! The program submits notification requests to an outbox and starts instances of itself, each a relay with both
 //! notification pipelines. Instead of telling people anything, the relays append a line for every delivery to a sink, a
 //! plain file that survives whatever happens to the processes. In the end the program works out from the requests alone
-//! who should have been told, and compares that with the sink and with the statuses in the database.
+//! who should have been notified, and compares that with the sink and with the statuses in the database.
 //!
 //! `cargo run --release -p claimstream-kills --bin notifications -- --serve`
 //!
@@ -26,12 +26,12 @@ mod instance;
 #[path = "../bank/kill_line.rs"]
 mod kill_line;
 mod load;
-mod patience;
 mod repeats;
 mod report;
 mod served;
 mod show;
 mod sink;
+mod stall_limit;
 mod verdict;
 mod way;
 

@@ -55,7 +55,7 @@ pub(crate) struct Run<'a> {
     pub(crate) revived: u64,
     /// What came of receipts.
     pub(crate) aftermath: Option<&'a Aftermath>,
-    /// What the providers have to tell.
+    /// What the providers report.
     pub(crate) providers: Vec<(&'static str, String)>,
     /// How long a claim lasted.
     pub(crate) lease: Duration,
@@ -64,7 +64,7 @@ pub(crate) struct Run<'a> {
 }
 
 /// What the database says of one request.
-struct Told {
+struct RecordedRequest {
     request: Uuid,
     recorded: RequestStatus,
     status: RequestStatus,
@@ -74,14 +74,15 @@ struct Told {
 
 impl Report {
     pub(crate) async fn gather(outbox: &SeaOrmOutbox, run: &Run<'_>) -> Result<Self, Failure> {
-        let asked =
-            futures::stream::iter(run.accepted.requests.iter().map(|request| tell(outbox, request.id)));
-        let told: Vec<Told> = asked.buffer_unordered(8).try_collect().await?;
+        let asked = futures::stream::iter(
+            run.accepted.requests.iter().map(|request| read_request(outbox, request.id)),
+        );
+        let rows: Vec<RecordedRequest> = asked.buffer_unordered(8).try_collect().await?;
         let mut report = Self::empty(run.kills.len());
         let mut settled = HashMap::new();
-        for told in told {
-            report.judge_request(&told, run.expectation);
-            settled.extend(told.messages.into_iter().map(|(id, status, reason)| (id, (status, reason))));
+        for row in rows {
+            report.judge_request(&row, run.expectation);
+            settled.extend(row.messages.into_iter().map(|(id, status, reason)| (id, (status, reason))));
         }
         report.judge_messages(run, &settled);
         report.count_repeats(run);
@@ -120,14 +121,14 @@ impl Report {
         }
     }
 
-    fn judge_request(&mut self, told: &Told, expectation: &Expectation) {
-        *self.requests.entry(told.status.name()).or_default() += 1;
-        if told.recorded == RequestStatus::Failed {
-            *self.impossible.entry(told.reason.clone().unwrap_or_default()).or_default() += 1;
+    fn judge_request(&mut self, row: &RecordedRequest, expectation: &Expectation) {
+        *self.requests.entry(row.status.name()).or_default() += 1;
+        if row.recorded == RequestStatus::Failed {
+            *self.impossible.entry(row.reason.clone().unwrap_or_default()).or_default() += 1;
         }
-        let is_impossible = expectation.impossible.contains(&told.request);
-        if Verdict::on_request(is_impossible, told.recorded) == Verdict::Wrong {
-            self.wrong.push(format!("request {} is {}", told.request, told.recorded));
+        let is_impossible = expectation.impossible.contains(&row.request);
+        if Verdict::on_request(is_impossible, row.recorded) == Verdict::Wrong {
+            self.wrong.push(format!("request {} is {}", row.request, row.recorded));
         }
     }
 
@@ -185,7 +186,7 @@ impl Report {
         self.latencies.sort();
     }
 
-    /// Whether everybody was told once who could be, and nobody else.
+    /// Whether each recipient who can be reached was notified once, and no other one.
     pub(crate) fn is_good(&self) -> bool {
         let nothing_amiss = self.lost.is_empty() && self.wrong.is_empty() && self.unexpected == 0;
         nothing_amiss && self.repeats.duplicates == 0 && self.delivered > 0
@@ -215,7 +216,7 @@ impl Report {
     }
 }
 
-async fn tell(outbox: &SeaOrmOutbox, request: Uuid) -> Result<Told, Failure> {
+async fn read_request(outbox: &SeaOrmOutbox, request: Uuid) -> Result<RecordedRequest, Failure> {
     let progress =
         outbox.progress(request).await?.ok_or_else(|| format!("request {request} is not in the database"))?;
     let mut messages = Vec::new();
@@ -229,7 +230,7 @@ async fn tell(outbox: &SeaOrmOutbox, request: Uuid) -> Result<Told, Failure> {
             (record.id, record.status, reason)
         }));
     }
-    Ok(Told {
+    Ok(RecordedRequest {
         request,
         recorded: progress.recorded,
         status: progress.status(),

@@ -15,10 +15,10 @@ use crate::{
     instance::open,
     kill_line::server_name,
     load,
-    patience::Patience,
     repeats::{in_flight, of_killed},
     report::{Report, Run},
     sink::{Sink, unix_micros},
+    stall_limit::StallLimit,
     way::Way,
 };
 
@@ -28,7 +28,7 @@ pub(crate) enum Outcome {
     Good,
     /// Something is amiss.
     Bad,
-    /// Somebody did not want to wait for the end.
+    /// The operator did not wait for the end.
     Interrupted,
 }
 
@@ -121,7 +121,7 @@ async fn refuse_a_busy_outbox(outbox: &SeaOrmOutbox) -> Result<(), Failure> {
     let waiting = depth(outbox).await?;
     if waiting > 0 {
         return Err(
-            format!("{waiting} messages of somebody else wait in this outbox; use another database").into()
+            format!("{waiting} messages of another run wait in this outbox; use another database").into()
         );
     }
     Ok(())
@@ -144,7 +144,7 @@ async fn watch(
     requests: &[NotificationRequest],
 ) -> Result<(Instant, u64), Failure> {
     let (mut last, mut last_count, mut revived) = (Instant::now(), 0, 0);
-    let mut patience = Patience::new(requests, unix_micros());
+    let mut stall = StallLimit::new(requests, unix_micros());
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
         fleet.tend()?;
@@ -154,7 +154,7 @@ async fn watch(
             (last, last_count) = (Instant::now(), sink.count());
         }
         let submitted = bars.submitted.position();
-        patience.see(requests, submitted, sink.count(), unix_micros());
+        stall.see(requests, submitted, sink.count(), unix_micros());
         let all_in = submitted == requests.len() as u64;
         if all_in && depth(outbox).await? == 0 {
             match cut_off::revive(outbox).await? {
@@ -162,8 +162,8 @@ async fn watch(
                 some => revived += some,
             }
         }
-        if patience.has_run_out(unix_micros()) {
-            let limit = Patience::LIMIT;
+        if stall.has_run_out(unix_micros()) {
+            let limit = StallLimit::LIMIT;
             return Err(format!("nothing was delivered for {limit:?} and the outbox is not empty").into());
         }
     }

@@ -12,7 +12,7 @@ use claimstream_ports::notification::{ChannelProvider, Delivered, DeliveryError}
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One line of the sink: a delivery that somebody would have noticed.
+/// One line of the sink: a delivery that reached its recipient.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub(crate) struct Delivery {
     /// The message.

@@ -7,7 +7,7 @@ pub(crate) enum Verdict {
     AsExpected,
     /// Something else is recorded, or was seen.
     Wrong,
-    /// Nobody was told and nothing says why.
+    /// No recipient was notified and nothing records why.
     Lost,
 }
 
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_lost_if_nothing_is_recorded_or_nobody_saw_it() {
+    fn a_message_is_lost_if_it_is_neither_recorded_nor_seen() {
         for expected in [Delivered, Skipped, Failed] {
             for (recorded, seen) in
                 [(None, false), (None, true), (Some(Pending), false), (Some(Delivered), false)]

@@ -3,7 +3,7 @@
 //! `cargo run --release -p claimstream-kills --bin points_and_balance`
 //!
 //! The flow is [`payments`]: two debits that may be refused, the pivot, two credits that may not. A customer who cannot pay is
-//! told by a notification, in the transaction that calls the payment off.
+//! notified, in the transaction that calls the payment off.
 #![forbid(unsafe_code)]
 
 #[path = "../bank/mod.rs"]
@@ -152,7 +152,7 @@ impl Business for Payments {
         Ok(())
     }
 
-    /// Somebody pays somebody else; in one payment of ten the points are there and the balance never is.
+    /// One account pays another; in one payment of ten the points are there and the balance never is.
     fn input(number: usize) -> (usize, Payment) {
         let number = number as u32;
         let (from, step) = (number * 7 % USERS, 1 + number * 13 % (USERS - 1));
@@ -162,11 +162,11 @@ impl Business for Payments {
     }
 
     async fn complaint(databases: &[SeaOrmOutbox], failed: usize) -> Result<Option<String>, Failure> {
-        let told = "SELECT COUNT(*) FROM claimstream_notification_request";
-        let told = account::number(&databases[HOME], told, []).await?;
-        println!("payers told: {told}");
-        Ok((told != i64::try_from(failed)? || failed == 0)
-            .then(|| format!("{failed} payments failed and {told} payers were told")))
+        let notified = "SELECT COUNT(*) FROM claimstream_notification_request";
+        let notified = account::number(&databases[HOME], notified, []).await?;
+        println!("payers notified: {notified}");
+        Ok((notified != i64::try_from(failed)? || failed == 0)
+            .then(|| format!("{failed} payments failed and {notified} payers were notified")))
     }
 }
 

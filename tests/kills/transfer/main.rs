@@ -92,7 +92,7 @@ impl Business for Transfers {
         Ok(())
     }
 
-    /// Somebody pays somebody else; one transfer of fifty is larger than any balance.
+    /// One account pays another; one transfer of fifty is larger than any balance.
     fn input(number: usize) -> (usize, Transfer) {
         let number = number as u32;
         let (from, step) = (number * 7 % USERS, 1 + number * 13 % (USERS - 1));

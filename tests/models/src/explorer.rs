@@ -23,7 +23,7 @@ pub fn explore<P: Protocol>(protocol: &P) -> Exploration {
 /// Panics if none does.
 pub fn refute<P: Protocol>(protocol: &P, name: &str) -> Exploration {
     let promise = protocol.promises().into_iter().find(|promise| promise.name == name);
-    let promise = promise.unwrap_or_else(|| panic!("nobody promises {name}"));
+    let promise = promise.unwrap_or_else(|| panic!("no promise is named {name}"));
     let graph = match promise.requirement {
         Requirement::Always(holds) => Graph::of(protocol, MOST_STATES, |_, to| !holds(to)),
         Requirement::EveryStep(holds) => Graph::of(protocol, MOST_STATES, |from, to| !holds(from, to)),
@@ -45,11 +45,11 @@ fn broken<P: Protocol>(
     breach: Breach,
 ) -> Broken {
     let pairs = graph.course(breach);
-    let told = pairs.into_iter().map(|(from, to)| {
+    let steps = pairs.into_iter().map(|(from, to)| {
         let taken = protocol.steps(from).into_iter().find(|(_, next)| next == to);
         taken.map_or_else(String::new, |(step, _)| step.to_string())
     });
-    Broken { promise, course: told.collect() }
+    Broken { promise, course: steps.collect() }
 }
 
 #[cfg(test)]

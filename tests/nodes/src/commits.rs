@@ -39,7 +39,7 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     ];
     for (kind, what) in kinds {
         let url = url.to_owned();
-        suite.add_async_trial(&format!("{name}::commits::{what}"), async move {
+        suite.add_async_test(&format!("{name}::commits::{what}"), async move {
             let place = &Place::at(name, &url).await;
             let rows = (0..Place::ROWS).map(|row| async move {
                 futures::join!(place.writer(0, row, kind), place.writer(1, row, kind))
@@ -51,7 +51,7 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     let asked = url.to_owned();
     // Guard: a transaction that is lost where nodes certify is begun again without a question |
     // adapters/sea-orm/src/caller_transactions/ended.rs `certifies`: asks each time
-    suite.add_async_trial(
+    suite.add_async_test(
         &format!("{name}::commits::a_transaction_that_is_gone_is_begun_again_without_a_question"),
         async move { is_begun_again(name, &asked).await },
     );
@@ -65,7 +65,7 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
         // two nodes of Galera
         // Guard: a session remembers only what it has proven | adapters/sea-orm/src/database/identity.rs
         // `proof_to_remember`: no `undo` at the end
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{name}::commits::no_packet_ends_with_a_statement_that_needs_no_transaction"),
             async move {
                 is_refused_without_a_transaction(name, &url).await;
@@ -74,7 +74,7 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     }
 }
 
-/// Nobody has a connection to spare for a question: what the connections have said when they were made decides.
+/// The pool has no connection to spare for a question: what the connections reported when they were made decides.
 async fn is_begun_again(name: &'static str, url: &str) {
     const FEW: u32 = 2;
     let backend = SeaOrmBackend::server(name, url, "auto");

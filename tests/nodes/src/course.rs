@@ -13,7 +13,7 @@ pub(super) struct Course {
 }
 
 /// What has come of the work of a strategy.
-pub(super) struct Told {
+pub(super) struct CourseResult {
     pub(super) strategy: &'static str,
     pub(super) figures: Figures,
 }
@@ -70,16 +70,16 @@ impl Course {
     }
 
     /// Lets everything come to an end and reads at `url` what has come of it.
-    pub(super) async fn finish(self, url: &str) -> Vec<Told> {
+    pub(super) async fn finish(self, url: &str) -> Vec<CourseResult> {
         let finish = self.works.into_iter().map(|(strategy, work)| async move {
             let figures = work.finish(&in_database(url, strategy)).await.expect("the work ends");
-            Told { strategy, figures }
+            CourseResult { strategy, figures }
         });
-        let told = join_all(finish).await;
-        // The cluster ends with the trial, and its databases with it.
+        let result = join_all(finish).await;
+        // The cluster ends with the test, and its databases with it.
         self.databases.into_iter().for_each(std::mem::forget);
-        told.iter().for_each(|told| println!("{told}"));
-        told
+        result.iter().for_each(|result| println!("{result}"));
+        result
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn aside(what: impl FnOnce(&Cluster) + Send + 'static, cluster:
     tokio::task::spawn_blocking(move || what(&cluster)).await.expect("the cluster obeys");
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for CourseResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { messages, delivered, lost, doubled, repeats, accepted_twice, stuck, .. } =
             &self.figures;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream_testbed::{Cluster, ClusterKind};
 
-use super::course::{Course, Told, aside};
+use super::course::{Course, CourseResult, aside};
 use crate::Suite;
 
 /// Adds the faults of a cluster whose nodes all take writes.
@@ -14,7 +14,7 @@ pub(super) fn add_to(suite: &mut Suite, kind: ClusterKind) {
         "{}::clusters::nothing_is_lost_and_no_effect_is_doubled_whatever_happens_to_nodes",
         kind.name
     );
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         let cluster = tokio::task::spawn_blocking(move || Cluster::start(kind)).await.expect("a cluster");
         nothing_is_lost(Arc::new(cluster)).await;
     });
@@ -53,8 +53,8 @@ async fn nothing_is_lost(cluster: Arc<Cluster>) {
         course.until_all_work().await;
     }
 
-    for told in course.finish(cluster.url(1)).await {
-        kept_all(&told);
+    for result in course.finish(cluster.url(1)).await {
+        kept_all(&result);
     }
 }
 
@@ -62,13 +62,13 @@ async fn nothing_is_lost(cluster: Arc<Cluster>) {
 const PAUSE: Duration = Duration::from_secs(6);
 
 /// Every message had its effect, once.
-pub(super) fn kept_all(told: &Told) {
-    let figures = &told.figures;
-    assert!(figures.messages > 100, "{told}: too few for a trial");
+pub(super) fn kept_all(result: &CourseResult) {
+    let figures = &result.figures;
+    assert!(figures.messages > 100, "{result}: too few for a test");
     assert_eq!(
         (figures.lost, figures.doubled, figures.accepted_twice, figures.stuck),
         (0, 0, 0, 0),
-        "{told}"
+        "{result}"
     );
-    assert_eq!(figures.delivered, figures.messages, "{told}");
+    assert_eq!(figures.delivered, figures.messages, "{result}");
 }

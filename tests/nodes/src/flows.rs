@@ -14,7 +14,7 @@ pub(super) fn add_to(suite: &mut Suite, kind: ClusterKind) {
         "{}::clusters::every_saga_and_tcc_transaction_ends_whole_or_not_at_all_and_timers_go_on_whatever_happens_to_nodes",
         kind.name
     );
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         let cluster = tokio::task::spawn_blocking(move || Cluster::start(kind)).await.expect("a cluster");
         let cluster = Arc::new(cluster);
         match kind.writers {
@@ -84,5 +84,5 @@ async fn all_are_well(flows: Flows, url: &str) {
     println!("flows: {outcome}");
     assert!(outcome.wrongs.is_empty(), "{outcome}");
     let ends = [outcome.finished, outcome.called_off, outcome.confirmed, outcome.cancelled, outcome.ticks];
-    assert!(ends.iter().all(|count| *count > 3), "too few for a trial: {outcome}");
+    assert!(ends.iter().all(|count| *count > 3), "too few for a test: {outcome}");
 }

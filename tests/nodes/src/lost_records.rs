@@ -33,7 +33,7 @@ use crate::{Suite, fixture::mail_to};
 pub(super) fn add_to(suite: &mut Suite, kind: ClusterKind) {
     let name =
         format!("{}::clusters::no_request_is_pending_for_ever_after_a_takeover_that_lost_commits", kind.name);
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         let cluster = tokio::task::spawn_blocking(move || Cluster::start(kind)).await.expect("a cluster");
         no_request_is_pending(Arc::new(cluster)).await;
     });
@@ -43,7 +43,7 @@ const STRATEGIES: [&str; 3] = ["skip_locked", "preemptive_update", "shard_lease"
 const RELAYS: usize = 3;
 /// How many requests are handed in by one call.
 const TOGETHER: usize = 4;
-/// So many requests of each strategy are a trial.
+/// So many requests of each strategy are a test.
 const ENOUGH: usize = 50;
 
 async fn no_request_is_pending(cluster: Arc<Cluster>) {

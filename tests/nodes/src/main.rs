@@ -1,6 +1,6 @@
 //! What happens to relays on clusters whose nodes are killed, paused, cut off, brought back and restarted one after the other.
 //!
-//! The variable `CLAIMSTREAM_CLUSTERS` lists the clusters; each trial starts one of its own by `tests/clusters`.
+//! The variable `CLAIMSTREAM_CLUSTERS` lists the clusters; each test starts one of its own by `tests/clusters`.
 #![forbid(unsafe_code)]
 
 mod commits;
@@ -33,7 +33,7 @@ fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     }
     for name in ClusterKind::unknown(&environment) {
         let known = ClusterKind::ALL.map(|kind| kind.name);
-        suite.add_trial(&format!("{name}::is_known"), move || {
+        suite.add_test(&format!("{name}::is_known"), move || {
             panic!("{CLUSTERS} names {name:?}, known are {known:?}")
         });
     }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use claimstream_testbed::{Cluster, ClusterKind, Forwarder, Keeps};
 
 use super::{
-    course::{Course, Told, aside},
+    course::{Course, CourseResult, aside},
     faults::kept_all,
 };
 use crate::Suite;
@@ -17,7 +17,7 @@ pub(super) fn add_to(suite: &mut Suite, kind: ClusterKind) {
         Keeps::EachCommit => "nothing_is_lost_and_no_effect_is_doubled_when_another_node_takes_over",
         Keeps::WhatWasReceived => "a_takeover_loses_what_it_lacked_and_nothing_else_and_doubles_no_effect",
     };
-    suite.add_async_trial(&format!("{}::clusters::{what}", kind.name), async move {
+    suite.add_async_test(&format!("{}::clusters::{what}", kind.name), async move {
         let cluster = tokio::task::spawn_blocking(move || Cluster::start(kind)).await.expect("a cluster");
         taken_over(Arc::new(cluster)).await;
     });
@@ -55,10 +55,10 @@ async fn taken_over(cluster: Arc<Cluster>) {
         aside(|cluster| cluster.start_again(1), &cluster).await;
         course.until_all_work().await;
     }
-    for told in course.finish(cluster.url(writer)).await {
+    for result in course.finish(cluster.url(writer)).await {
         match cluster.kind().keeps {
-            Keeps::EachCommit => kept_all(&told),
-            Keeps::WhatWasReceived => lost_no_more(&told),
+            Keeps::EachCommit => kept_all(&result),
+            Keeps::WhatWasReceived => lost_no_more(&result),
         }
     }
 }
@@ -78,14 +78,14 @@ pub(super) async fn next_writer(cluster: &Cluster) -> usize {
 
 /// Lost are messages that were enqueued while the replica received nothing; what was accepted in that time comes again, and no
 /// effect that is there is there twice.
-fn lost_no_more(told: &Told) {
-    let figures = &told.figures;
-    assert!(figures.messages > 50, "{told}: too few for a trial");
-    assert!(figures.lost_with_the_source > 0, "{told}: the replica had everything");
+fn lost_no_more(result: &CourseResult) {
+    let figures = &result.figures;
+    assert!(figures.messages > 50, "{result}: too few for a test");
+    assert!(figures.lost_with_the_source > 0, "{result}: the replica had everything");
     assert_eq!(
         (figures.lost, figures.doubled, figures.stuck),
         (figures.lost_with_the_source, 0, 0),
-        "{told}"
+        "{result}"
     );
-    assert_eq!(figures.accepted_twice, figures.accepted_and_forgotten, "{told}");
+    assert_eq!(figures.accepted_twice, figures.accepted_and_forgotten, "{result}");
 }

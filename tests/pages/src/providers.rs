@@ -38,7 +38,7 @@ pub(super) async fn runs() {
     };
     let taken = AcmeSms.deliver(&sms("+491701234567")).await.expect("a delivery");
     assert_eq!(taken.reference.as_deref(), Some("m-1"));
-    let refused = AcmeSms.deliver(&sms("nobody")).await.expect_err("no number");
+    let refused = AcmeSms.deliver(&sms("unknown")).await.expect_err("no number");
     assert_eq!(refused.answer(), Answer::REFUSED);
     let lost = AcmeSms.deliver(&sms("")).await.expect_err("no answer");
     assert_eq!(lost.answer(), Answer::LOST);

@@ -7,7 +7,7 @@ use claimstream_domain::Invalid;
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
 use claimstream_steps::{
     StepResult,
-    inbox::{Consumer, Inbox, Undone},
+    inbox::{Consumer, Inbox, StepError},
     saga::{Saga, SagaConfig, SagaId, SagaOutcome, SagaRun, StepFailure},
 };
 use claimstream_tokio::{TokioTimer, shutdown_signal};
@@ -128,7 +128,8 @@ async fn from_an_inbox(
     let handler = inbox.handler(Consumer::new("payments")?, TokioTimer::new(), move |tx, claimed| {
         let transfers = transfers.clone();
         async move {
-            let transfer = serde_json::from_slice(claimed.message.payload.bytes()).map_err(Undone::bury)?;
+            let transfer =
+                serde_json::from_slice(claimed.message.payload.bytes()).map_err(StepError::bury)?;
             transfers.submit(tx, SagaId::new(claimed.message.id.uuid()), "anna", transfer).await?;
             Ok(StepResult::default())
         }

@@ -13,7 +13,7 @@ use claimstream_domain::{
 };
 use claimstream_memory::MemoryTransaction;
 use claimstream_ports::{
-    Lateness, StoreError,
+    ServerClock, StoreError,
     saga::{NoteSagas, SagaReports},
     step::{LockWait, Locked, PurgeSteps, StepLedger},
 };
@@ -248,7 +248,7 @@ impl Enqueue<FaultyTx> for FaultyDb {
 }
 
 #[async_trait]
-impl Lateness for FaultyDb {
+impl ServerClock for FaultyDb {
     async fn late(&self, due: Due) -> Result<Duration, StoreError> {
         call_here(&self.sim, "late", self.outbox.store.late(due)).await
     }

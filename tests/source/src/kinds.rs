@@ -28,8 +28,8 @@ mod tests {
         let page: String = StoreErrorKind::ALL.iter().map(row).collect();
         assert!(without_row(&page).is_empty());
         let gone = page.replace(&row(&StoreErrorKind::Transient), "| `transient` | what it means |\n");
-        let told = without_row(&gone);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].contains(&StoreErrorKind::Transient.to_string()), "{told:?}");
+        let complaints = without_row(&gone);
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
+        assert!(complaints[0].contains(&StoreErrorKind::Transient.to_string()), "{complaints:?}");
     }
 }

@@ -25,6 +25,7 @@ mod references;
 mod rooms;
 mod sql;
 mod tree;
+mod type_names;
 mod words;
 
 use tree::Tree;
@@ -69,6 +70,7 @@ rules! {
     fn every_promise_is_listed_and_every_test_holds_one() = promises::are_listed;
     fn what_operators_expect_is_shown_by_what_is_there() = comparison::is_shown;
     fn sentences_name_the_actor() = phrases::name_the_actor;
+    fn a_name_of_a_type_means_one_thing() = type_names::mean_one_thing;
 }
 
 fn holds(rule: Rule) {

@@ -13,11 +13,18 @@ pub(super) fn name_the_actor(tree: &Tree) -> Vec<String> {
     let core = CORE.map(|folder| tree.files(folder, ".rs", 3)).into_iter().flatten();
     let core = core.chain(statements.into_iter().map(comments));
     let core = core.filter(|file| !NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
-    everywhere.chain(core.flat_map(|file| complaints(&file, &REFUSED_IN_CORE))).collect()
+    let tests = TESTS.map(|folder| tree.files(folder, ".rs", 1)).into_iter().flatten();
+    let tests: Vec<_> = tests.filter(|file| file.path != OURS).collect();
+    let core: Vec<_> = core.collect();
+    let named_well =
+        core.iter().filter(|file| !NAMES_NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
+    let names = named_well.chain(&tests).flat_map(named);
+    let checked = core.iter().chain(&tests).flat_map(|file| complaints(file, &REFUSED_WORDS));
+    everywhere.chain(checked).chain(names).collect()
 }
 
-/// Where no word of [`REFUSED_IN_CORE`] is left, and in the comments of statements; the other folders follow.
-const CORE: [&str; 14] = [
+/// Where no word of [`REFUSED_WORDS`] is left, and in the comments of statements; the other folders follow.
+const CORE: [&str; 19] = [
     "domain/src",
     "ports/src",
     "app/outbox/src",
@@ -32,9 +39,26 @@ const CORE: [&str; 14] = [
     "adapters/metrics/src",
     "adapters/opentelemetry/src",
     "adapters/board/src",
+    "adapters/http/src",
+    "adapters/cli/src",
+    "adapters/channels/src",
+    "adapters/brokers/src",
+    "examples",
 ];
 
-/// The files and folders there in which some are left.
+/// Tests where none is left either.
+const TESTS: [&str; 8] = [
+    "tests",
+    "adapters/board/tests",
+    "adapters/brokers/tests",
+    "adapters/channels/tests",
+    "adapters/cli/tests",
+    "adapters/http/tests",
+    "adapters/metrics/tests",
+    "adapters/opentelemetry/tests",
+];
+
+/// The files and folders of [`CORE`] in which some are left.
 const NOT_YET: [&str; 5] = [
     "adapters/sea-orm/src/doctor/rows.rs", // The name of a column.
     "adapters/sea-orm/src/notifications/",
@@ -42,6 +66,9 @@ const NOT_YET: [&str; 5] = [
     "adapters/sea-orm/src/sql/receipts/",
     "adapters/memory/src/tables/notifications.rs",
 ];
+
+/// The folders of [`CORE`] in which functions are still named by some.
+const NAMES_NOT_YET: [&str; 4] = ["app/outbox", "app/publishing", "adapters/memory", "adapters/sea-orm"];
 
 /// This file lists the phrases.
 const OURS: &str = "tests/source/src/phrases.rs";
@@ -60,7 +87,7 @@ const REFUSED: [&str; 9] = [
 ];
 
 /// Words that the field does not use, or that hide the actor.
-const REFUSED_IN_CORE: [&str; 9] =
+const REFUSED_WORDS: [&str; 9] =
     ["nobody", "somebody", "anybody", "anew", "beside", "told", "heard", "in vain", "patience"];
 
 fn complaints(file: &File, refused: &[&str]) -> Vec<String> {
@@ -72,6 +99,17 @@ fn complaints(file: &File, refused: &[&str]) -> Vec<String> {
         Some(format!("{}:{} says {phrase:?}, name the actor instead: {}", file.path, n + 1, line.trim()))
     });
     found.collect()
+}
+
+/// Functions whose names have one of [`REFUSED_WORDS`].
+fn named(file: &File) -> Vec<String> {
+    let names = file.text.lines().enumerate().filter_map(|(n, line)| {
+        let (name, _) = line.split_once("fn ")?.1.split_once(['(', '<'])?;
+        let words = name.replace('_', " ");
+        let word = REFUSED_WORDS.iter().find(|word| has_phrase(&words, word))?;
+        Some(format!("{}:{} is named {name:?}, which has {word:?}", file.path, n + 1))
+    });
+    names.collect()
 }
 
 /// The comments of a statement, line by line.
@@ -102,5 +140,12 @@ mod tests {
         assert_eq!(of("/// 5 s unless told otherwise.\n\nThe reader is told so."), 2);
         assert_eq!(of("the test `whoever is told`, and whoever_asks(), is toldable"), 0);
         assert_eq!(of("fine\n#[cfg(test)]\n// whoever"), 0);
+    }
+
+    #[test]
+    fn complains_about_the_name_of_a_function() {
+        let of = |text: &str| named(&File::new("a.rs", text)).len();
+        assert_eq!(of("    pub async fn it_is_told_once(a: u8) {\nfn waits_in_vain<T>() {}"), 2);
+        assert_eq!(of("fn is_notified() {}\nlet f = told(1);"), 0);
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     fn complains_about_tests_that_hold_no_promise() {
         let marks = [promise("tests/relays/src/one.rs", None), promise("tests/steps/src/tcc/mod.rs", None)];
         let complains = |path: &str, text: &str| without(&File::new(path, text), &marks).is_some();
-        let adds = "suite.add_async_trial(name, run);\n";
+        let adds = "suite.add_async_test(name, run);\n";
         assert!(!complains("tests/relays/src/one.rs", adds));
         assert!(!complains("tests/steps/src/tcc/any.rs", adds));
         assert!(!complains("tests/relays/src/two.rs", "fn noun() {}\n"));

@@ -113,8 +113,8 @@ mod tests {
         assert_eq!(shown, ["let a = 1;", "let b = 2;"]);
         let missing = |compiled| missing("docs/a.md", &shown, compiled);
         assert!(missing("  let a = 1;\n  let b = 2;\n").is_empty());
-        let told = missing("  let a = 1;\n  let c = 2;\n");
-        assert_eq!(told, ["docs/a.md: not compiled, or out of order: let b = 2;"]);
+        let complaints = missing("  let a = 1;\n  let c = 2;\n");
+        assert_eq!(complaints, ["docs/a.md: not compiled, or out of order: let b = 2;"]);
         assert_eq!(missing("  let b = 2;\n  let a = 1;\n").len(), 1);
     }
 

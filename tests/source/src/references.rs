@@ -56,7 +56,7 @@ fn is_sentence(quoted: &str) -> bool {
     is_name && quoted.contains('_') && (quoted.matches('_').count() >= 4 || quoted.contains("..."))
 }
 
-/// The names of functions and of trials in a file.
+/// The names of functions and of tests in a file.
 fn tests(file: &File) -> impl Iterator<Item = &str> {
     let functions = file.text.lines().filter_map(|line| line.split_once("fn ")?.1.split(['(', '<']).next());
     functions.chain(file.text.split('"').filter_map(|text| text.rsplit("::").next()))
@@ -81,15 +81,16 @@ mod tests {
     fn finds_files_and_tests_that_are_gone() {
         let source = File::new("tests/relays/src/a.rs", "pub async fn a1_4_the_one_that_is_there(f: F) {}\n");
         let known = super::tests(&source).collect();
-        let told =
+        let complain =
             |text: &str| missing(&File::new("A.md", text), |path| path == "tests/relays/src/a.rs", &known);
         assert!(
-            told("`tests/relays/src/a.rs`, `a1_4_...`, `scenarios::a1_4_the_one_that_is_there`").is_empty()
+            complain("`tests/relays/src/a.rs`, `a1_4_...`, `scenarios::a1_4_the_one_that_is_there`")
+                .is_empty()
         );
-        assert!(told("`a1_4_the_..._is_...`, `a_setting_name`, `SELECT a_b_c_d_e FROM x`").is_empty());
-        assert_eq!(told("see `tests/relays/src/b.rs`"), ["A.md: there is no file tests/relays/src/b.rs"]);
-        assert_eq!(told("`a1_4_the_one_that_is`"), ["A.md: there is no test a1_4_the_one_that_is"]);
-        assert_eq!(told("`a1_4_..._gone`").len(), 1);
-        assert!(told("```sh\n`tests/relays/src/b.rs`\n```\n").is_empty());
+        assert!(complain("`a1_4_the_..._is_...`, `a_setting_name`, `SELECT a_b_c_d_e FROM x`").is_empty());
+        assert_eq!(complain("see `tests/relays/src/b.rs`"), ["A.md: there is no file tests/relays/src/b.rs"]);
+        assert_eq!(complain("`a1_4_the_one_that_is`"), ["A.md: there is no test a1_4_the_one_that_is"]);
+        assert_eq!(complain("`a1_4_..._gone`").len(), 1);
+        assert!(complain("```sh\n`tests/relays/src/b.rs`\n```\n").is_empty());
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn shows_the_claim_id(_: &Tree) -> Vec<String> {
 }
 
 /// Under a shard lease the lease row is the receipt: a statement that writes it shows the fence, and what ends messages without a
-/// claim id is sent by nobody but the files that write the lease row first.
+/// claim id is sent by no other files than those that write the lease row first.
 pub(super) fn shows_the_fence(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for dialect in DIALECTS {
@@ -144,7 +144,7 @@ fn touches_a_claim(sent: &Sent) -> bool {
     writes("UPDATE claimstream_queue") || writes("DELETE FROM claimstream_queue") || moves
 }
 
-/// A claim stamps its own id; everything else asks for one, or takes only what has none and is not due: that is in nobody's
+/// A claim stamps its own id; everything else asks for one, or takes only what has none and is not due: that is in no consumer's
 /// hands under any strategy. A resharding moves what has none, or one whose time is over, under the lease of the shard.
 fn is_fenced(sent: &Sent) -> bool {
     let (action, conditions) = sent.text.split_once(" WHERE ").unwrap_or((&sent.text, ""));

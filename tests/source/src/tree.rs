@@ -37,7 +37,7 @@ impl Tree {
         files
     }
 
-    /// The files beside the workspace's manifest whose names end like this.
+    /// The files next to the workspace's manifest whose names end like this.
     pub(super) fn files_at_the_root(&self, ending: &str, least: usize) -> Vec<File> {
         let entries = fs::read_dir(&self.root).unwrap_or_else(|e| panic!("{}: {e}", self.root.display()));
         let paths = entries.map(|entry| entry.expect("an entry").path());

@@ -18,7 +18,7 @@ use claimstream_domain::{
 use claimstream_ports::{ConsumeError, Delivery, Handler, Hold, tcc::Participant, tcc::ParticipantError};
 use claimstream_sea_orm::{Dialect, FrozenClock, OpenOptions, SeaOrmOutbox, store_error};
 use claimstream_steps::{
-    inbox::{Consumer, Handed, Inbox, Undone},
+    inbox::{Consumer, Handed, Inbox, StepError},
     saga::{Saga, SagaConfig, SagaError, SagaId, StepFailure},
     tcc::{CoordinatorConfig, LocalParticipant, Resource, ResourceError},
     timer_event::{Alarm, DecisionError, EventScheme, Schedule, Tick, Ticked, TimerEvents},
@@ -46,7 +46,7 @@ fn add_everywhere(
 ) {
     let mut add = |what: &str, run: fn(Setup) -> BoxFuture<'static, ()>| {
         let backend = backend.clone();
-        suite.add_async_trial(&format!("{name}::commits::{what}"), async move {
+        suite.add_async_test(&format!("{name}::commits::{what}"), async move {
             run(Setup::of(&backend()).await).await;
         });
     };
@@ -140,7 +140,7 @@ async fn inbox(setup: Setup) {
         let handler = setup.inbox().handler(billing(), TokioTimer::new(), move |tx, _| {
             let effect = effect.clone();
             Box::pin(async move {
-                effect.fail(tx, Undone::nack("not now")).await?;
+                effect.fail(tx, StepError::nack("not now")).await?;
                 unreachable!("the effect fails")
             })
         });
@@ -174,7 +174,7 @@ async fn consumption(setup: Setup) {
         let consumption = setup.inbox().consumption(billing(), TokioTimer::new(), retry, move |tx, _| {
             let effect = effect.clone();
             Box::pin(async move {
-                effect.fail(tx, Undone::nack("not now")).await?;
+                effect.fail(tx, StepError::nack("not now")).await?;
                 unreachable!("the effect fails")
             })
         });

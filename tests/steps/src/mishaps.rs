@@ -1,4 +1,4 @@
-//! Runs sagas and TCC transactions, many at once, under mishaps that are drawn anew each time, for as long as the command line says;
+//! Runs sagas and TCC transactions, many at once, under mishaps that are drawn again each time, for as long as the command line says;
 //! the suite runs a few such draws.
 //!
 //! `cargo test --release -p claimstream-step-tests -- --mishaps --help` explains it. It ends with a panic at the first draw that

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`backend`] | a store with a strategy |
 //! | [`fixture`] | what one run of a case gets |
-//! | [`suite`] | cases, needs, all trials by name, and the table at the end |
+//! | [`suite`] | cases, needs, all tests by name, and the table at the end |
 //! | `claimstream-testbed`, in `tests/testbed/` | private servers, scratch databases, loads: shared with the bench |
 //!
 //! The tests stand in crates by topic, each with one program that it runs:
@@ -31,8 +31,8 @@
 //! | [`Case`] | a clause or a scenario with what it needs |
 //! | [`Need`] | what a case asks for and a backend has, such as `Sharing` |
 //! | [`Fixture`] | what one run of a case gets: two instances, an empty queue, time that is moved by hand |
-//! | trial | one case on one backend, or one test of a topic; its name is `backend::strategy::topic::sentence` |
-//! | [`Suite`] | all trials; it runs a case on each backend that has what it needs, and reports what it left out |
+//! | test | one case on one backend, or one test of a topic; its name is `backend::strategy::topic::sentence` |
+//! | [`Suite`] | all tests; it runs a case on each backend that has what it needs, and reports what it left out |
 #![forbid(unsafe_code)]
 
 pub mod backend;

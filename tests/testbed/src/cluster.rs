@@ -7,11 +7,11 @@ use std::{
 
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbErr};
 
-use crate::{ClusterKind, trial_folder};
+use crate::{ClusterKind, test_folder};
 
-/// A cluster for one trial, whose nodes may be killed, paused, cut off and started again; ended with it. Nodes are counted from 1.
+/// A cluster for one test, whose nodes may be killed, paused, cut off and started again; ended with it. Nodes are counted from 1.
 ///
-/// It panics where a node does not obey: a trial that has lost its cluster shows nothing.
+/// It panics where a node does not obey: a test that has lost its cluster shows nothing.
 pub struct Cluster {
     folder: PathBuf,
     kind: ClusterKind,
@@ -21,7 +21,7 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one.
     pub fn start(kind: ClusterKind) -> Self {
-        let mut cluster = Self { folder: trial_folder("cluster"), kind, urls: Vec::new() };
+        let mut cluster = Self { folder: test_folder("cluster"), kind, urls: Vec::new() };
         cluster.say("up", None);
         cluster.urls = cluster.say("nodes", None).lines().map(str::to_owned).collect();
         cluster
@@ -129,7 +129,7 @@ impl Cluster {
     /// The first node that takes writes, if one does now.
     pub async fn writer(&self) -> Option<usize> {
         for node in 1..=self.nodes() {
-            let asked = tokio::time::timeout(Self::PATIENCE, takes_writes(self.url(node)));
+            let asked = tokio::time::timeout(Self::TIMEOUT, takes_writes(self.url(node)));
             if let Ok(Ok(true)) = asked.await {
                 return Some(node);
             }
@@ -143,7 +143,7 @@ impl Cluster {
     const REPLICATION: Duration = Duration::from_secs(60);
 
     /// How long a node may take to say whether it takes writes.
-    const PATIENCE: Duration = Duration::from_millis(500);
+    const TIMEOUT: Duration = Duration::from_millis(500);
 
     fn say(&self, command: &str, node: Option<usize>) -> String {
         let said = self.try_say(command, node);

@@ -62,7 +62,7 @@ impl ClusterKind {
         environment(self.variable).filter(|url| !url.is_empty())
     }
 
-    /// Names that the environment asks for and that nobody knows.
+    /// Names that the environment asks for and that are unknown.
     pub fn unknown(environment: impl Fn(&str) -> Option<String>) -> Vec<String> {
         asked_for(environment).into_iter().filter(|name| Self::named(name).is_none()).collect()
     }

@@ -161,7 +161,7 @@ async fn connect(client: TcpStream, shared: &Shared, mut broken: broadcast::Rece
         _ = broken.recv() => return,
     };
     if let Some((Mishap::AnswerLost | Mishap::CommitUnanswered, _kept)) = ended {
-        // The server does what it was asked and answers, and nobody hears it.
+        // The server does what it was asked and answers, and the answer is lost.
         let mut answer = [0; 64];
         let _ = tokio::time::timeout(std::time::Duration::from_secs(5), from_server.read(&mut answer)).await;
     }

@@ -19,7 +19,7 @@ mod scratch_database;
 mod server_process;
 pub mod servers;
 pub mod statement;
-mod trial_folder;
+mod test_folder;
 pub mod work;
 
 pub use cluster::Cluster;
@@ -37,4 +37,4 @@ pub use private_server::PrivateServer;
 pub use scratch_database::ScratchDatabase;
 pub use server_process::ServerProcess;
 pub use servers::Server;
-pub use trial_folder::trial_folder;
+pub use test_folder::test_folder;

@@ -5,11 +5,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::trial_folder;
+use crate::test_folder;
 
-/// A broker for one trial, which may be killed and started again with its data; stopped with it.
+/// A broker for one test, which may be killed and started again with its data; stopped with it.
 ///
-/// It panics where it does not obey: a trial that has lost its broker shows nothing.
+/// It panics where it does not obey: a test that has lost its broker shows nothing.
 pub struct PrivateBroker {
     script: Script,
     url: String,
@@ -22,13 +22,13 @@ struct Script {
     folder: PathBuf,
 }
 
-/// The variable that lists the brokers without which a trial must fail; `1` means all.
+/// The variable that lists the brokers without which a test must fail; `1` means all.
 const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_BROKERS";
 
 impl PrivateBroker {
     /// Starts the broker that `tests/brokers` calls so.
     pub fn start(name: &'static str) -> Self {
-        let script = Script { name, folder: trial_folder("broker") };
+        let script = Script { name, folder: test_folder("broker") };
         let mut broker = Self { script, url: String::new() };
         broker.script.run("up");
         broker.url = broker.script.run("url");

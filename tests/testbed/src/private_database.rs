@@ -4,9 +4,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Server, trial_folder};
+use crate::{Server, test_folder};
 
-/// A database server for one trial, with options of its own; stopped with it.
+/// A database server for one test, with options of its own; stopped with it.
 ///
 /// It panics where it cannot be had: a suite that has the server has the means to start another.
 pub struct PrivateDatabase {
@@ -19,7 +19,7 @@ pub struct PrivateDatabase {
 impl PrivateDatabase {
     /// Starts one with these options besides the usual ones.
     pub fn start(server: Server, options: &str) -> Self {
-        let folder = trial_folder("database");
+        let folder = test_folder("database");
         let mut database = Self { folder, server, options: options.to_owned(), url: String::new() };
         database.servers("up").expect("a server of our own");
         database.url = database.servers("url").expect("its URL");

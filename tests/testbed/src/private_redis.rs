@@ -4,9 +4,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::trial_folder;
+use crate::test_folder;
 
-/// A Redis for one trial, which may be killed and started again; stopped with it.
+/// A Redis for one test, which may be killed and started again; stopped with it.
 ///
 /// It panics where it cannot be had: a suite that has a Redis has the means to start another.
 pub struct PrivateRedis {
@@ -17,7 +17,7 @@ pub struct PrivateRedis {
 impl PrivateRedis {
     /// Starts one.
     pub fn start() -> Self {
-        let mut redis = Self { folder: trial_folder("redis"), url: String::new() };
+        let mut redis = Self { folder: test_folder("redis"), url: String::new() };
         redis.servers(&["up", "redis"]).expect("a Redis of our own");
         redis.url = redis.servers(&["url", "redis"]).expect("its URL");
         redis

@@ -1,13 +1,13 @@
 use sea_orm::{ConnectionTrait, Database, DbErr};
 
-/// A database of our own on somebody's server, which is dropped with this value; no other is touched.
+/// A database of the test on a server of the environment, which is dropped with this value; no other is touched.
 pub struct ScratchDatabase {
     server: String,
     name: String,
 }
 
 impl ScratchDatabase {
-    /// Makes a database beside the one that the URL names; fails without the right to make one.
+    /// Makes a database next to the one that the URL names; fails without the right to make one.
     pub async fn create(server: &str, name: &str) -> Result<Self, DbErr> {
         execute(server, &format!("CREATE DATABASE {name}")).await?;
         Ok(Self { server: server.to_owned(), name: name.to_owned() })

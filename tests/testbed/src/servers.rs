@@ -60,7 +60,7 @@ impl Server {
         is_required(self.name, environment)
     }
 
-    /// Names that the environment requires and that nobody knows.
+    /// Names that the environment requires and that are unknown.
     pub fn unknown_requirements(environment: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let required = environment(REQUIRED).unwrap_or_default();
         let known = |name: &str| name == "1" || name == REDIS || Self::ALL.iter().any(|s| s.name == name);

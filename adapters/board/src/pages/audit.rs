@@ -10,24 +10,27 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// How many entries a page shows.
 const MOST: u32 = 50;
 
 /// What people did, newest first, a page at a time.
-pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejection>) -> Response {
-    let Some(log) = &visit.desk.stores.audit else { return visit.refuse(&Refusal::no_such_page()) };
-    let Ok(Query(Place { after })) = place else {
-        return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
+pub(crate) async fn show(
+    context: RequestContext,
+    place: Result<Query<AuditPosition>, QueryRejection>,
+) -> Response {
+    let Some(log) = &context.app.stores.audit else { return context.refuse(&Refusal::no_such_page()) };
+    let Ok(Query(AuditPosition { after })) = place else {
+        return context.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     };
     let entries = match log.entries(after, MOST).await {
         Ok(entries) => entries,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let last = entries.last().filter(|_| entries.len() >= MOST as usize);
     let page = AuditPage {
         next: last.map(|last| frame.about("/audit", &[("after", &last.number.to_string())])),
@@ -40,7 +43,7 @@ pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejectio
 
 /// Behind which entry a page begins.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct AuditPosition {
     after: Option<u64>,
 }
 

@@ -7,35 +7,38 @@ use axum::{
 use claimstream_domain::{ErrorClass, QueueName};
 
 use crate::{
-    error_groups::Group,
+    error_groups::ErrorGroup,
     frame::{Frame, answer},
     observation::NotCounted,
     refusal::Refusal,
+    request_context::RequestContext,
     selection::NamedSelection,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// How many classes are shown.
 const MOST: usize = 100;
 
 /// The dead letters of a queue by error; without a queue, the queues that have any.
-pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, QueryRejection>) -> Response {
+pub(crate) async fn show(
+    context: RequestContext,
+    named: Result<Query<NamedSelection>, QueryRejection>,
+) -> Response {
     let queue = named.map_err(|e| e.body_text()).and_then(|Query(named)| named.queue());
     match queue {
-        Ok(Some(queue)) => groups(&visit, queue).await,
-        Ok(None) => queues(&visit).await,
-        Err(why) => visit.refuse(&Refusal::invalid(why)),
+        Ok(Some(queue)) => groups(&context, queue).await,
+        Ok(None) => queues(&context).await,
+        Err(why) => context.refuse(&Refusal::invalid(why)),
     }
 }
 
-async fn queues(visit: &Visit) -> Response {
-    let counted = match visit.desk.observation.ask().await {
+async fn queues(context: &RequestContext) -> Response {
+    let counted = match context.app.observation.ask().await {
         Ok(counted) => counted,
-        Err(NotCounted::Slow) => return visit.refuse(&Refusal::slow()),
-        Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(NotCounted::Slow) => return context.refuse(&Refusal::slow()),
+        Err(NotCounted::Refused(error)) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let dead = counted.queues.iter().filter(|status| status.dead > 0);
     let row = |status: &claimstream_domain::QueueStatus| QueueRow {
         name: status.queue.to_string(),
@@ -43,16 +46,16 @@ async fn queues(visit: &Visit) -> Response {
         dead: count(status.dead),
     };
     let queues = dead.map(row).collect();
-    answer(StatusCode::OK, &QueuesPage { frame, queues, age: span(counted.age(visit.desk.now())) })
+    answer(StatusCode::OK, &QueuesPage { frame, queues, age: span(counted.age(context.app.now())) })
 }
 
-async fn groups(visit: &Visit, queue: QueueName) -> Response {
-    let grouped = match visit.desk.error_groups.ask(&queue, &*visit.desk.stores.dead_letters).await {
+async fn groups(context: &RequestContext, queue: QueueName) -> Response {
+    let grouped = match context.app.error_groups.ask(&queue, &*context.app.stores.dead_letters).await {
         Ok(grouped) => grouped,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let (frame, age) = (visit.frame(), grouped.age(visit.desk.now()));
-    let row = |(class, group): &(ErrorClass, Group)| GroupRow {
+    let (frame, age) = (context.frame(), grouped.age(context.app.now()));
+    let row = |(class, group): &(ErrorClass, ErrorGroup)| GroupRow {
         class: class.to_string(),
         link: frame.about("/dead/letters", &[("queue", queue.as_str()), ("class", class.as_str())]),
         count: count(group.count),

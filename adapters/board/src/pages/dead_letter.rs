@@ -1,50 +1,44 @@
 use askama::Template;
-use axum::{
-    extract::{Path, rejection::PathRejection},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use claimstream_domain::{AuditAction, DeadLetter, DeadLetterFilter, ErrorClass, MessageId};
-use uuid::Uuid;
 
+use super::UuidPath;
 use crate::{
     carried::Carried,
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
     standing::{self, Sight},
-    visit::Visit,
 };
 
-type Id = Result<Path<Uuid>, PathRejection>;
-
 /// One dead letter, without what it carries.
-pub(crate) async fn show(visit: Visit, id: Id) -> Response {
-    match find(&visit, id).await {
-        Ok(letter) => answer(StatusCode::OK, &LetterPage::of(&letter, None, &visit)),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn show(context: RequestContext, id: UuidPath) -> Response {
+    match find(&context, id).await {
+        Ok(letter) => answer(StatusCode::OK, &LetterPage::of(&letter, None, &context)),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-/// The same with its payload and its headers. The audit log names the visitor who asks for them.
-pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
-    let letter = match find(&visit, id).await {
+/// The same with its payload and its headers. The audit log names the user who asks for them.
+pub(crate) async fn reveal(context: RequestContext, id: UuidPath) -> Response {
+    let letter = match find(&context, id).await {
         Ok(letter) => letter,
-        Err(refusal) => return visit.refuse(&refusal),
+        Err(refusal) => return context.refuse(&refusal),
     };
     let subject = format!("dead letter {} of queue {}", letter.message.id, letter.message.queue);
-    if let Err(refusal) = visit.note(AuditAction::ShowPayload, &subject).await {
-        return visit.refuse(&refusal);
+    if let Err(refusal) = context.note(AuditAction::ShowPayload, &subject).await {
+        return context.refuse(&refusal);
     }
     let carried = Carried::of(&letter.message.headers, &letter.message.payload);
-    answer(StatusCode::OK, &LetterPage::of(&letter, Some(carried), &visit))
+    answer(StatusCode::OK, &LetterPage::of(&letter, Some(carried), &context))
 }
 
-async fn find(visit: &Visit, id: Id) -> Result<DeadLetter, Refusal> {
+async fn find(context: &RequestContext, id: UuidPath) -> Result<DeadLetter, Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
     let filter = DeadLetterFilter { ids: vec![MessageId::new(id)], ..DeadLetterFilter::default() };
     let found =
-        visit.desk.stores.dead_letters.list(&filter, 1).await.map_err(|error| Refusal::of_store(&error))?;
+        context.app.stores.dead_letters.list(&filter, 1).await.map_err(|error| Refusal::of_store(&error))?;
     let gone = "There is no dead letter with this id: it was revived or purged, or it never died.";
     found.into_iter().next().ok_or_else(|| Refusal::gone(gone))
 }
@@ -69,9 +63,9 @@ struct LetterPage {
 }
 
 impl LetterPage {
-    fn of(letter: &DeadLetter, carried: Option<Carried>, visit: &Visit) -> Self {
+    fn of(letter: &DeadLetter, carried: Option<Carried>, context: &RequestContext) -> Self {
         let DeadLetter { message, attempts, reason, dead_for } = letter;
-        let (frame, has_messages) = (visit.frame(), visit.desk.stores.messages().is_some());
+        let (frame, has_messages) = (context.frame(), context.app.stores.messages().is_some());
         let (queue, class) = (message.queue.as_str(), ErrorClass::of(reason));
         let asked = if carried.is_some() { Sight::Shown } else { Sight::Hidden };
         let sight = standing::sight_of_reasons(&message.queue, asked);

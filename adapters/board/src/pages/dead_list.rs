@@ -11,45 +11,48 @@ use claimstream_domain::{DeadLetterListed, DeadLetterPlace};
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     selection::{Bounds, NamedSelection, Selection},
     shown::{count, span},
     standing::{self, Sight},
-    visit::Visit,
 };
 
 /// How many letters a page shows, and how many it looks at for them.
 const BOUNDS: Bounds = Bounds { wanted: 50, looked_at: 5_000, time: Duration::from_millis(80), page: 50 };
 
 /// The dead letters of a queue, or of one class of error, a page at a time.
-pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, QueryRejection>) -> Response {
+pub(crate) async fn show(
+    context: RequestContext,
+    named: Result<Query<NamedSelection>, QueryRejection>,
+) -> Response {
     let named = match named {
         Ok(Query(named)) => named,
-        Err(rejection) => return visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
     let selection = match named.read() {
         Ok(selection) => selection,
-        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+        Err(why) => return context.refuse(&Refusal::invalid(why)),
     };
     let after = named.after.as_deref().map(str::parse::<DeadLetterPlace>);
     if matches!(after, Some(Err(_))) {
-        return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
+        return context.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     }
     let part = match selection
         .part(
-            &*visit.desk.stores.dead_letters,
+            &*context.app.stores.dead_letters,
             after.clone().and_then(Result::ok),
             BOUNDS,
-            &*visit.desk.timer,
+            &*context.app.timer,
         )
         .await
     {
         Ok(part) => part,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let next = part.next.map(|next| link(&frame, &selection, Some(&next.to_string())));
     let sight = standing::sight_of_reasons(&selection.queue, Sight::Hidden);
-    let page = ListPage {
+    let page = DeadListPage {
         letters: part.chosen.iter().map(|letter| LetterRow::of(letter, sight, &frame)).collect(),
         what: selection.described(),
         class: selection.class.as_ref().map(ToString::to_string),
@@ -92,7 +95,7 @@ impl LetterRow {
 
 #[derive(Template)]
 #[template(path = "dead_list.html")]
-struct ListPage {
+struct DeadListPage {
     frame: Frame,
     what: String,
     queue: String,

@@ -5,7 +5,7 @@ use axum::{
     Form,
     extract::{
         Path, Query,
-        rejection::{FormRejection, PathRejection, QueryRejection},
+        rejection::{FormRejection, QueryRejection},
     },
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
@@ -14,96 +14,103 @@ use claimstream_domain::AuditAction;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::UuidPath;
 use crate::{
+    dead_letter_job::{DeadLetterJob, End, JobStatus},
     frame::{Frame, answer},
     previews::{Action, Preview},
     refusal::Refusal,
-    selection::{Bounds, NamedSelection, Part, Selection},
+    request_context::RequestContext,
+    selection::{Bounds, NamedSelection, SelectedLetters, Selection},
     shown::{count, span},
-    visit::Visit,
-    work::{End, Standing, Work},
 };
 
 /// How many letters a preview counts, and how long that may take.
 const BOUNDS: Bounds = Bounds { wanted: 10_000, looked_at: 20_000, time: Duration::from_secs(1), page: 500 };
 
 /// Shows what would be revived or purged, and does nothing.
-pub(crate) async fn preview(visit: Visit, form: Result<Form<PreviewForm>, FormRejection>) -> Response {
+pub(crate) async fn preview(
+    context: RequestContext,
+    form: Result<Form<PreviewForm>, FormRejection>,
+) -> Response {
     let read = form.map_err(|rejection| rejection.body_text()).and_then(|Form(form)| form.read());
     let (action, selection) = match read {
         Ok(read) => read,
-        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+        Err(why) => return context.refuse(&Refusal::invalid(why)),
     };
-    let (at, timer) = (visit.desk.now(), &*visit.desk.timer);
-    let part = match selection.part(&*visit.desk.stores.dead_letters, None, BOUNDS, timer).await {
+    let (at, timer) = (context.app.now(), &*context.app.timer);
+    let part = match selection.part(&*context.app.stores.dead_letters, None, BOUNDS, timer).await {
         Ok(part) => part,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let by = visit.visitor().name;
-    let kept = visit.desk.previews.keep(Preview { action, selection: selection.clone(), by, at });
-    answer(StatusCode::OK, &PreviewPage::of(action, &selection, &part, kept, visit.frame()))
+    let by = context.user().name;
+    let kept = context.app.previews.keep(Preview { action, selection: selection.clone(), by, at });
+    answer(StatusCode::OK, &DeadWorkPreview::of(action, &selection, &part, kept, context.frame()))
 }
 
 /// Begins what a preview has shown, and leads to the page that says how far it is.
-pub(crate) async fn confirm(visit: Visit, form: Result<Form<ConfirmForm>, FormRejection>) -> Response {
-    let visitor = visit.visitor();
+pub(crate) async fn confirm(
+    context: RequestContext,
+    form: Result<Form<ConfirmForm>, FormRejection>,
+) -> Response {
+    let user = context.user();
     let preview = form.ok().and_then(|Form(form)| {
-        let preview = visit.desk.previews.take(form.preview, &visitor.name, visit.desk.now())?;
+        let preview = context.app.previews.take(form.preview, &user.name, context.app.now())?;
         Some((form.preview, preview))
     });
     let Some((id, preview)) = preview else {
         let why = "This preview is too old, or was confirmed before. Ask for a new one; nothing was changed by this click.";
-        return visit.refuse(&Refusal::invalid(why));
+        return context.refuse(&Refusal::invalid(why));
     };
-    if let Err(refusal) = visit.note(preview.action.begins(), &preview.selection.subject()).await {
-        visit.desk.previews.put_back(id, preview);
-        return visit.refuse(&refusal);
+    if let Err(refusal) = context.note(preview.action.begins(), &preview.selection.subject()).await {
+        context.app.previews.put_back(id, preview);
+        return context.refuse(&refusal);
     }
-    let (dead_letters, audit) = (visit.desk.stores.dead_letters.clone(), visit.desk.audit.clone());
-    let timer = Arc::clone(&visit.desk.timer);
-    let name = visit.desk.works.begin(preview, visitor, dead_letters, audit, timer);
-    Redirect::to(&visit.frame().to(&format!("/dead/work/{name}"))).into_response()
+    let (dead_letters, audit) = (context.app.stores.dead_letters.clone(), context.app.audit.clone());
+    let timer = Arc::clone(&context.app.timer);
+    let name = context.app.jobs.begin(preview, user, dead_letters, audit, timer);
+    Redirect::to(&context.frame().to(&format!("/dead/work/{name}"))).into_response()
 }
 
-/// How far a work has come.
+/// How far a job has come.
 pub(crate) async fn show(
-    visit: Visit,
-    name: Result<Path<Uuid>, PathRejection>,
+    context: RequestContext,
+    name: UuidPath,
     refresh: Result<Query<Refresh>, QueryRejection>,
 ) -> Response {
     let repeats = !refresh.is_ok_and(|Query(refresh)| refresh.refresh.is_some_and(|it| it == "off"));
-    match work(&visit, name) {
-        Ok((name, work)) => {
-            visit.desk.error_groups.forget(&work.preview.selection.queue);
-            answer(StatusCode::OK, &WorkPage::of(name, &work, repeats, visit.frame()))
+    match job(&context, name) {
+        Ok((name, job)) => {
+            context.app.error_groups.forget(&job.preview.selection.queue);
+            answer(StatusCode::OK, &WorkPage::of(name, &job, repeats, context.frame()))
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-/// Stops a work after the step under way.
-pub(crate) async fn stop(visit: Visit, name: Result<Path<Uuid>, PathRejection>) -> Response {
-    match work(&visit, name) {
-        Ok((name, work)) => {
-            let Preview { action, selection, .. } = &work.preview;
+/// Stops a job after the step under way.
+pub(crate) async fn stop(context: RequestContext, name: UuidPath) -> Response {
+    match job(&context, name) {
+        Ok((name, job)) => {
+            let Preview { action, selection, .. } = &job.preview;
             let subject = format!("{} of {}", action.name(), selection.subject());
-            if let Err(refusal) = visit.note(AuditAction::Stop, &subject).await {
-                return visit.refuse(&refusal);
+            if let Err(refusal) = context.note(AuditAction::Stop, &subject).await {
+                return context.refuse(&refusal);
             }
-            work.stop();
-            Redirect::to(&visit.frame().to(&format!("/dead/work/{name}"))).into_response()
+            job.stop();
+            Redirect::to(&context.frame().to(&format!("/dead/work/{name}"))).into_response()
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-fn work(visit: &Visit, name: Result<Path<Uuid>, PathRejection>) -> Result<(Uuid, Arc<Work>), Refusal> {
+fn job(context: &RequestContext, name: UuidPath) -> Result<(Uuid, Arc<DeadLetterJob>), Refusal> {
     let Ok(Path(name)) = name else { return Err(Refusal::no_such_page()) };
-    let gone = "This process has no such work. It may have been restarted; what was not done is still among the dead letters.";
-    visit.desk.works.get(name).map(|work| (name, work)).ok_or_else(|| Refusal::gone(gone))
+    let gone = "This process has no such job. It may have been restarted; what was not done is still among the dead letters.";
+    context.app.jobs.get(name).map(|job| (name, job)).ok_or_else(|| Refusal::gone(gone))
 }
 
-/// Whether the page of a work reloads itself, which visitors may switch off.
+/// Whether the page of a job reloads itself, which users may switch off.
 #[derive(Deserialize)]
 pub(crate) struct Refresh {
     refresh: Option<String>,
@@ -136,7 +143,7 @@ pub(crate) struct ConfirmForm {
 
 #[derive(Template)]
 #[template(path = "dead_preview.html")]
-struct PreviewPage {
+struct DeadWorkPreview {
     frame: Frame,
     title: &'static str,
     what: String,
@@ -150,8 +157,14 @@ struct PreviewPage {
     back: String,
 }
 
-impl PreviewPage {
-    fn of(action: Action, selection: &Selection, part: &Part, preview: Uuid, frame: Frame) -> Self {
+impl DeadWorkPreview {
+    fn of(
+        action: Action,
+        selection: &Selection,
+        part: &SelectedLetters,
+        preview: Uuid,
+        frame: Frame,
+    ) -> Self {
         let ages = || part.chosen.iter().map(|letter| letter.dead_for);
         Self {
             title: action.title(),
@@ -187,12 +200,12 @@ struct WorkPage {
 }
 
 impl WorkPage {
-    fn of(name: Uuid, work: &Work, repeats: bool, frame: Frame) -> Self {
-        let Standing { looked_at, done, end, .. } = work.standing();
-        let Preview { action, selection, by, .. } = &work.preview;
+    fn of(name: Uuid, job: &DeadLetterJob, repeats: bool, frame: Frame) -> Self {
+        let JobStatus { looked_at, done, end, .. } = job.status();
+        let Preview { action, selection, by, .. } = &job.preview;
         let end = end.map(|end| match end {
             End::Finished => "Everything that the preview has shown was looked at.",
-            End::Stopped => "A visitor has stopped it. The rest is still among the dead letters.",
+            End::Stopped => "A user has stopped it. The rest is still among the dead letters.",
             End::Failed => "The database has refused too often, or the store has a fault; the log of this process has the words. The rest is still among the dead letters: ask for a new preview.",
         });
         Self {

@@ -8,21 +8,23 @@ use crate::{
     examination::{Examined, NotExamined},
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::span,
-    visit::Visit,
 };
 
 /// What the self-check has found, in groups, the worst first.
-pub(crate) async fn show(visit: Visit) -> Response {
-    match visit.desk.examination.ask().await {
-        Ok(examined) => answer(StatusCode::OK, &DoctorPage::of(&examined, visit.desk.now(), visit.frame())),
-        Err(NotExamined::Nowhere) => visit.refuse(&Refusal::no_such_page()),
-        Err(NotExamined::Slow) => visit.refuse(&Refusal::unexamined()),
-        Err(NotExamined::Refused(error)) => visit.refuse(&Refusal::of_store(&error)),
+pub(crate) async fn show(context: RequestContext) -> Response {
+    match context.app.examination.ask().await {
+        Ok(examined) => {
+            answer(StatusCode::OK, &DoctorPage::of(&examined, context.app.now(), context.frame()))
+        }
+        Err(NotExamined::Nowhere) => context.refuse(&Refusal::no_such_page()),
+        Err(NotExamined::Slow) => context.refuse(&Refusal::unexamined()),
+        Err(NotExamined::Refused(error)) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 
-struct Group {
+struct GroupView {
     about: &'static str,
     findings: Vec<FindingRow>,
 }
@@ -34,7 +36,7 @@ struct FindingRow {
     detail: String,
 }
 
-impl Group {
+impl GroupView {
     /// The findings, failures and warnings first.
     fn of(group: &FindingGroup) -> Self {
         let mut findings: Vec<&Finding> = group.findings.iter().collect();
@@ -63,7 +65,7 @@ struct DoctorPage {
     failures: usize,
     warnings: usize,
     good: usize,
-    groups: Vec<Group>,
+    groups: Vec<GroupView>,
 }
 
 impl DoctorPage {
@@ -79,7 +81,7 @@ impl DoctorPage {
             failures: number(Severity::Failure),
             warnings: number(Severity::Warning),
             good: number(Severity::Good),
-            groups: groups.into_iter().map(Group::of).collect(),
+            groups: groups.into_iter().map(GroupView::of).collect(),
         }
     }
 }

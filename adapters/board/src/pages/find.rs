@@ -12,36 +12,40 @@ use crate::{
     frame::{Frame, answer},
     question::{By, FindForm, Question},
     refusal::Refusal,
-    search::{Found, Search},
+    request_context::RequestContext,
+    search::{Search, SearchResult},
     shown::span,
-    visit::Visit,
 };
 
 /// The form that finds things. What is looked for stands in no address, because it may be about people.
-pub(crate) async fn show(visit: Visit) -> Response {
-    match visit.messages() {
-        Ok(_) => answer(StatusCode::OK, &FindPage::of(&FindForm::default(), None, visit.frame())),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn show(context: RequestContext) -> Response {
+    match context.messages() {
+        Ok(_) => answer(StatusCode::OK, &FindPage::of(&FindForm::default(), None, context.frame())),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
 /// Leads to the page of what is found, or says why there is none.
-pub(crate) async fn find(visit: Visit, form: Result<Form<FindForm>, FormRejection>) -> Response {
+pub(crate) async fn find(context: RequestContext, form: Result<Form<FindForm>, FormRejection>) -> Response {
     let form = match form {
         Ok(Form(form)) => form,
-        Err(rejection) => return visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
-    match look(&visit, &form).await {
-        Ok(Found::Page(path)) => Redirect::to(&visit.frame().to(&path)).into_response(),
+    match look(&context, &form).await {
+        Ok(SearchResult::Page(path)) => Redirect::to(&context.frame().to(&path)).into_response(),
         Ok(found) => {
-            let status =
-                if matches!(found, Found::Nothing(_)) { StatusCode::NOT_FOUND } else { StatusCode::OK };
-            answer(status, &FindPage::of(&form, Some(found), visit.frame()))
+            let status = if matches!(found, SearchResult::Nothing(_)) {
+                StatusCode::NOT_FOUND
+            } else {
+                StatusCode::OK
+            };
+            answer(status, &FindPage::of(&form, Some(found), context.frame()))
         }
-        Err(Unanswered::Question(why)) => {
-            answer(StatusCode::BAD_REQUEST, &FindPage::of(&form, Some(Found::Nothing(why)), visit.frame()))
-        }
-        Err(Unanswered::Store(refusal)) => visit.refuse(&refusal),
+        Err(Unanswered::Question(why)) => answer(
+            StatusCode::BAD_REQUEST,
+            &FindPage::of(&form, Some(SearchResult::Nothing(why)), context.frame()),
+        ),
+        Err(Unanswered::Store(refusal)) => context.refuse(&refusal),
     }
 }
 
@@ -53,24 +57,24 @@ enum Unanswered {
     Store(Refusal),
 }
 
-async fn look(visit: &Visit, form: &FindForm) -> Result<Found, Unanswered> {
+async fn look(context: &RequestContext, form: &FindForm) -> Result<SearchResult, Unanswered> {
     let question = Question::of(form).map_err(Unanswered::Question)?;
-    Search::on(&visit.desk.stores).answer(&question).await.map_err(Unanswered::Store)
+    Search::on(&context.app.stores).answer(&question).await.map_err(Unanswered::Store)
 }
 
 #[derive(Template)]
 #[template(path = "find.html")]
 struct FindPage {
     frame: Frame,
-    choices: Vec<Choice>,
+    choices: Vec<SearchChoice>,
     text: String,
     queue: String,
     why: Option<String>,
     taken: Option<Taken>,
-    entries: Vec<Entry>,
+    entries: Vec<InboxEntry>,
 }
 
-struct Choice {
+struct SearchChoice {
     name: &'static str,
     title: &'static str,
     is_chosen: bool,
@@ -84,7 +88,7 @@ struct Taken {
 }
 
 /// A message that was delivered into an inbox in the application.
-struct Entry {
+struct InboxEntry {
     id: String,
     link: String,
     request: String,
@@ -93,9 +97,10 @@ struct Entry {
 }
 
 impl FindPage {
-    fn of(form: &FindForm, found: Option<Found>, frame: Frame) -> Self {
+    fn of(form: &FindForm, found: Option<SearchResult>, frame: Frame) -> Self {
         let chosen = form.by();
-        let choice = |by: By| Choice { name: by.name(), title: by.title(), is_chosen: chosen == Some(by) };
+        let choice =
+            |by: By| SearchChoice { name: by.name(), title: by.title(), is_chosen: chosen == Some(by) };
         let mut page = Self {
             choices: By::ALL.into_iter().map(choice).collect(),
             text: form.text().to_owned(),
@@ -106,11 +111,11 @@ impl FindPage {
             frame,
         };
         match found {
-            None | Some(Found::Page(_)) => {}
-            Some(Found::Nothing(why)) => page.why = Some(why),
-            Some(Found::Key(taken)) => page.taken = Some(Taken::of(taken, &page.frame)),
-            Some(Found::Inbox(entries)) => {
-                page.entries = entries.iter().map(|entry| Entry::of(entry, &page.frame)).collect();
+            None | Some(SearchResult::Page(_)) => {}
+            Some(SearchResult::Nothing(why)) => page.why = Some(why),
+            Some(SearchResult::Key(taken)) => page.taken = Some(Taken::of(taken, &page.frame)),
+            Some(SearchResult::Inbox(entries)) => {
+                page.entries = entries.iter().map(|entry| InboxEntry::of(entry, &page.frame)).collect();
             }
         }
         page
@@ -124,7 +129,7 @@ impl Taken {
     }
 }
 
-impl Entry {
+impl InboxEntry {
     fn of(entry: &InAppEntry, frame: &Frame) -> Self {
         let (id, request) = (entry.entry.id, entry.entry.request_id);
         Self {

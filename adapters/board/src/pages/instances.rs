@@ -10,27 +10,31 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::span,
-    visit::Visit,
 };
 
 /// How many instances a page shows.
 const PAGE: u32 = 50;
 
 /// The instances that have claimed messages, by id.
-pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn show(
+    context: RequestContext,
+    place: Result<Query<InstancesPosition>, QueryRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let after = match place.map(|Query(place)| place.read()) {
         Ok(Some(after)) => after,
         _ => {
-            return visit.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
+            return context
+                .refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
         }
     };
     let found = match holders.instances(after, PAGE).await {
         Ok(found) => found,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let last = found.last().filter(|_| found.len() >= PAGE as usize);
     let page = InstancesPage {
         next: last.map(|last| frame.about("/instances", &[("after", &named(last.id))])),
@@ -43,11 +47,11 @@ pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejectio
 
 /// Where a list is read on.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct InstancesPosition {
     after: Option<String>,
 }
 
-impl Place {
+impl InstancesPosition {
     /// The instance to read on behind, if there is one; `None` if the place is none.
     fn read(self) -> Option<Option<InstanceId>> {
         let Some(after) = self.after else { return Some(None) };

@@ -10,55 +10,58 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// How many leases a page shows, unless it is about one queue.
 const PAGE: u32 = 50;
 
 /// The leases of shards: all of them, a page at a time, or those of one queue.
-pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn show(
+    context: RequestContext,
+    place: Result<Query<LeaseQuery>, QueryRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let wanted = match place.map_err(|rejection| rejection.body_text()).and_then(|Query(place)| place.read())
     {
         Ok(wanted) => wanted,
-        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+        Err(why) => return context.refuse(&Refusal::invalid(why)),
     };
     let found = match &wanted {
-        Wanted::Queue(queue) => holders.leases_of(queue).await,
-        Wanted::Behind(after) => holders.leases(after.clone(), PAGE).await,
+        LeaseSelection::Queue(queue) => holders.leases_of(queue).await,
+        LeaseSelection::Behind(after) => holders.leases(after.clone(), PAGE).await,
     };
     match found {
-        Ok(found) => answer(StatusCode::OK, &LeasesPage::of(&wanted, &found, visit.frame())),
-        Err(error) => visit.refuse(&Refusal::of_store(&error)),
+        Ok(found) => answer(StatusCode::OK, &LeasesPage::of(&wanted, &found, context.frame())),
+        Err(error) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 
 /// Which leases are shown.
-enum Wanted {
+enum LeaseSelection {
     Queue(QueueName),
     Behind(Option<(QueueName, Shard)>),
 }
 
 /// The queue that is chosen, or where the list is read on.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct LeaseQuery {
     queue: Option<String>,
     after: Option<String>,
 }
 
-impl Place {
-    fn read(self) -> Result<Wanted, String> {
+impl LeaseQuery {
+    fn read(self) -> Result<LeaseSelection, String> {
         if let Some(queue) = self.queue {
-            return QueueName::new(&queue).map(Wanted::Queue).map_err(|refused| refused.to_string());
+            return QueueName::new(&queue).map(LeaseSelection::Queue).map_err(|refused| refused.to_string());
         }
-        let Some(after) = self.after else { return Ok(Wanted::Behind(None)) };
+        let Some(after) = self.after else { return Ok(LeaseSelection::Behind(None)) };
         let place = after.rsplit_once('/').and_then(|(queue, shard)| {
             Some((QueueName::new(queue).ok()?, Shard::from_number(shard.parse().ok()?)))
         });
         let place = place.ok_or("This is no place in the list; start at the first page.")?;
-        Ok(Wanted::Behind(Some(place)))
+        Ok(LeaseSelection::Behind(Some(place)))
     }
 }
 
@@ -73,13 +76,13 @@ struct LeasesPage {
 }
 
 impl LeasesPage {
-    fn of(wanted: &Wanted, found: &[LeaseListed], frame: Frame) -> Self {
+    fn of(wanted: &LeaseSelection, found: &[LeaseListed], frame: Frame) -> Self {
         let last = found.last().filter(|_| found.len() >= PAGE as usize);
         let place = |last: &LeaseListed| format!("{}/{}", last.queue, last.shard.number());
         let next = last.map(|last| frame.about("/leases", &[("after", &place(last))]));
         let (queue, first, next) = match wanted {
-            Wanted::Queue(queue) => (Some(queue.to_string()), Some(frame.to("/leases")), None),
-            Wanted::Behind(after) => (None, after.is_some().then(|| frame.to("/leases")), next),
+            LeaseSelection::Queue(queue) => (Some(queue.to_string()), Some(frame.to("/leases")), None),
+            LeaseSelection::Behind(after) => (None, after.is_some().then(|| frame.to("/leases")), next),
         };
         let leases = found.iter().map(|lease| LeaseRow::of(lease, &frame)).collect();
         Self { queue, leases, first, next, frame }

@@ -10,25 +10,28 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::span,
-    visit::Visit,
 };
 
 /// How many locks a page shows.
 const PAGE: u32 = 50;
 
 /// The distributed locks of the database, by key.
-pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn show(
+    context: RequestContext,
+    place: Result<Query<LocksPosition>, QueryRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let after = match place {
         Ok(Query(place)) => place.after,
-        Err(rejection) => return visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
     let found = match holders.locks(after.clone(), PAGE).await {
         Ok(found) => found,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let last = found.last().filter(|_| found.len() >= PAGE as usize);
     let page = LocksPage {
         next: last.map(|last| frame.about("/locks", &[("after", &last.key)])),
@@ -41,7 +44,7 @@ pub(crate) async fn show(visit: Visit, place: Result<Query<Place>, QueryRejectio
 
 /// Where the list is read on.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct LocksPosition {
     after: Option<String>,
 }
 

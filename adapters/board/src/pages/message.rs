@@ -1,59 +1,53 @@
 use askama::Template;
-use axum::{
-    extract::{Path, rejection::PathRejection},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use claimstream_domain::{
     AuditAction, MessageId, MessageKept, MessageStanding, MessageState, notification::ReceiptFact,
 };
 use claimstream_ports::notification::DeliveryAttempt;
-use uuid::Uuid;
 
+use super::UuidPath;
 use crate::{
     carried::Carried,
     frame::{Frame, answer},
     known_message::{KnownMessage, KnownNotification},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
     standing::{self, Sight},
-    visit::Visit,
 };
 
-type Id = Result<Path<Uuid>, PathRejection>;
-
 /// One message, without what it carries.
-pub(crate) async fn show(visit: Visit, id: Id) -> Response {
-    match find(&visit, id).await {
-        Ok(known) => answer(StatusCode::OK, &MessagePage::of(known, Sight::Hidden, None, visit.frame())),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn show(context: RequestContext, id: UuidPath) -> Response {
+    match find(&context, id).await {
+        Ok(known) => answer(StatusCode::OK, &MessagePage::of(known, Sight::Hidden, None, context.frame())),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-/// The same with its payload, its headers and its recipient. The audit log names the visitor who asks for them.
-pub(crate) async fn reveal(visit: Visit, id: Id) -> Response {
-    match find_carried(&visit, id).await {
+/// The same with its payload, its headers and its recipient. The audit log names the user who asks for them.
+pub(crate) async fn reveal(context: RequestContext, id: UuidPath) -> Response {
+    match find_carried(&context, id).await {
         Ok((known, carried)) => {
-            let page = MessagePage::of(known, Sight::Shown, Some(carried), visit.frame());
+            let page = MessagePage::of(known, Sight::Shown, Some(carried), context.frame());
             answer(StatusCode::OK, &page)
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-async fn find(visit: &Visit, id: Id) -> Result<KnownMessage, Refusal> {
+async fn find(context: &RequestContext, id: UuidPath) -> Result<KnownMessage, Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
     let gone = "Nothing is known of a message with this id. Bodies of handled messages are kept until a sweep deletes them.";
-    let known = KnownMessage::of(&visit.desk.stores, MessageId::new(id)).await?;
+    let known = KnownMessage::of(&context.app.stores, MessageId::new(id)).await?;
     known.ok_or_else(|| Refusal::gone(gone))
 }
 
-async fn find_carried(visit: &Visit, id: Id) -> Result<(KnownMessage, Carried), Refusal> {
-    let known = find(visit, id).await?;
-    let read = visit.messages()?.read.carried(known.id).await?;
+async fn find_carried(context: &RequestContext, id: UuidPath) -> Result<(KnownMessage, Carried), Refusal> {
+    let known = find(context, id).await?;
+    let read = context.messages()?.read.carried(known.id).await?;
     let gone = "The body of this message is gone. If it is a dead letter, its page shows the payload.";
     let read = read.ok_or_else(|| Refusal::gone(gone))?;
-    visit.note(AuditAction::ShowPayload, &format!("message {}", known.id)).await?;
+    context.note(AuditAction::ShowPayload, &format!("message {}", known.id)).await?;
     Ok((known, Carried::of(&read.headers, &read.payload)))
 }
 
@@ -64,31 +58,31 @@ struct MessagePage {
     id: String,
     /// What a message that is in no queue is.
     explained: Option<&'static str>,
-    queue: Option<Link>,
-    standing: Option<Standing>,
-    body: Option<Body>,
+    queue: Option<NamedLink>,
+    standing: Option<MessageStatus>,
+    body: Option<MessageDetails>,
     dead: Option<String>,
-    request: Option<Link>,
+    request: Option<NamedLink>,
     record: Option<Record>,
-    attempts: Vec<Attempt>,
+    attempts: Vec<AttemptRow>,
     receipts: Vec<Receipt>,
     carried: Option<Carried>,
     hides_errors: bool,
 }
 
-struct Link {
+struct NamedLink {
     name: String,
     at: String,
 }
 
-struct Standing {
+struct MessageStatus {
     waits: String,
     holder: Option<String>,
     attempts: String,
     last_error: Option<String>,
 }
 
-struct Body {
+struct MessageDetails {
     shard: u16,
     ordering_key: Option<String>,
     stored: String,
@@ -106,7 +100,7 @@ struct Record {
     reference: Option<String>,
 }
 
-struct Attempt {
+struct AttemptRow {
     number: String,
     ago: String,
     provider: String,
@@ -133,7 +127,7 @@ impl MessagePage {
         let sight_of_errors = if known.is_notification() { sight } else { Sight::Shown };
         let KnownMessage { id, standing, kept, notification } = known;
         let queue = standing.as_ref().map(|standing| &standing.queue);
-        let queue = queue.or(kept.as_ref().map(|kept| &kept.queue)).map(|queue| Link {
+        let queue = queue.or(kept.as_ref().map(|kept| &kept.queue)).map(|queue| NamedLink {
             at: frame.about("/queue", &[("queue", queue.as_str())]),
             name: queue.to_string(),
         });
@@ -149,10 +143,10 @@ impl MessagePage {
             },
             queue,
             dead: standing.as_ref().filter(is_dead).map(|_| frame.to(&format!("/dead/letters/{id}"))),
-            standing: standing.map(|standing| Standing::of(&standing, sight_of_errors)),
-            body: kept.map(Body::of),
+            standing: standing.map(|standing| MessageStatus::of(&standing, sight_of_errors)),
+            body: kept.map(MessageDetails::of),
             request: request
-                .map(|id| Link { name: id.to_string(), at: frame.to(&format!("/requests/{id}")) }),
+                .map(|id| NamedLink { name: id.to_string(), at: frame.to(&format!("/requests/{id}")) }),
             record: record.map(|record| Record {
                 channel: record.channel.name(),
                 status: record.status.name(),
@@ -160,7 +154,7 @@ impl MessagePage {
                 recipient: (sight == Sight::Shown).then_some(record.recipient),
                 reference: record.reference,
             }),
-            attempts: attempts.iter().map(|attempt| Attempt::of(attempt, sight)).collect(),
+            attempts: attempts.iter().map(|attempt| AttemptRow::of(attempt, sight)).collect(),
             receipts: receipts.into_iter().map(Receipt::of).collect(),
             carried,
             hides_errors: sight_of_errors == Sight::Hidden,
@@ -173,7 +167,7 @@ impl MessagePage {
     }
 }
 
-impl Standing {
+impl MessageStatus {
     fn of(standing: &MessageStanding, sight: Sight) -> Self {
         Self {
             waits: standing::waits(&standing.state),
@@ -184,7 +178,7 @@ impl Standing {
     }
 }
 
-impl Body {
+impl MessageDetails {
     fn of(kept: MessageKept) -> Self {
         Self {
             shard: kept.shard.number(),
@@ -198,7 +192,7 @@ impl Body {
     }
 }
 
-impl Attempt {
+impl AttemptRow {
     fn of(attempt: &DeliveryAttempt, sight: Sight) -> Self {
         let reason = attempt.reason.as_ref().map(|reason| standing::reason(reason, sight));
         Self {

@@ -1,5 +1,8 @@
 //! One page a file.
 
+use axum::extract::{Path, rejection::PathRejection};
+use uuid::Uuid;
+
 pub(crate) mod audit;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;
@@ -25,3 +28,6 @@ pub(crate) mod saga_continue;
 pub(crate) mod sign_in;
 pub(crate) mod style;
 pub(crate) mod timers;
+
+/// The id in the path of a page.
+type UuidPath = Result<Path<Uuid>, PathRejection>;

@@ -13,28 +13,28 @@ use crate::{
     pages::pause::PauseShown,
     pauses::of_queue,
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// How every queue stands.
-pub(crate) async fn show(visit: Visit, repeat: Result<Query<Repeat>, QueryRejection>) -> Response {
-    let counted = match visit.desk.observation.ask().await {
+pub(crate) async fn show(context: RequestContext, repeat: Result<Query<Repeat>, QueryRejection>) -> Response {
+    let counted = match context.app.observation.ask().await {
         Ok(counted) => counted,
-        Err(NotCounted::Slow) => return visit.refuse(&Refusal::slow()),
-        Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(NotCounted::Slow) => return context.refuse(&Refusal::slow()),
+        Err(NotCounted::Refused(error)) => return context.refuse(&Refusal::of_store(&error)),
     };
     let repeats = repeat.is_ok_and(|Query(repeat)| repeat.refresh.is_some());
-    let known = visit.desk.pauses.all().await;
+    let known = context.app.pauses.all().await;
     let paused = known.as_deref().unwrap_or_default();
-    let frame = visit.frame();
+    let frame = context.frame();
     let page = OverviewPage {
         queues: with_paused(&counted.queues, paused)
             .iter()
             .map(|status| QueueRow::of(status, of_queue(paused, &status.queue), &frame))
             .collect(),
         is_pause_unknown: known.is_none(),
-        age: span(counted.age(visit.desk.now())),
+        age: span(counted.age(context.app.now())),
         repeats: repeats.then_some(EVERY),
         frame,
     };
@@ -44,7 +44,7 @@ pub(crate) async fn show(visit: Visit, repeat: Result<Query<Repeat>, QueryReject
 /// How often a page that refreshes itself does so, in seconds.
 const EVERY: u32 = 5;
 
-/// Whether the page refreshes itself, which visitors choose.
+/// Whether the page refreshes itself, which users choose.
 #[derive(Deserialize)]
 pub(crate) struct Repeat {
     refresh: Option<String>,

@@ -9,36 +9,39 @@ use claimstream_domain::{AuditAction, PauseNote, PausedQueue, QueueName};
 use claimstream_ports::PauseQueues;
 use serde::Deserialize;
 
-use crate::{pauses::of_queue, refusal::Refusal, shown::span, visit::Visit};
+use crate::{pauses::of_queue, refusal::Refusal, request_context::RequestContext, shown::span};
 
 /// Pauses a queue; one that is paused already keeps its first note, which the page of the queue shows, and nothing is noted.
-pub(crate) async fn pause(visit: Visit, form: Result<Form<PauseForm>, FormRejection>) -> Response {
+pub(crate) async fn pause(context: RequestContext, form: Result<Form<PauseForm>, FormRejection>) -> Response {
     let done = async {
         let (queue, why) = read(form)?;
-        let note = PauseNote::new(&visit.visitor().name, why.as_deref());
+        let note = PauseNote::new(&context.user().name, why.as_deref());
         let note = note.map_err(|refused| Refusal::invalid(format!("Nothing was paused: {refused}.")))?;
-        let store = store(&visit)?;
+        let store = store(&context)?;
         if !is_paused(&*store, &queue).await? {
-            visit.note(AuditAction::Pause, &format!("queue {queue}")).await?;
+            context.note(AuditAction::Pause, &format!("queue {queue}")).await?;
             store.pause(&queue, &note).await.map_err(|error| Refusal::of_store(&error))?;
         }
         Ok(queue)
     };
-    lead_to_queue(&visit, done.await).await
+    lead_to_queue(&context, done.await).await
 }
 
 /// Resumes a queue; one that is not paused stays as it is.
-pub(crate) async fn resume(visit: Visit, form: Result<Form<PauseForm>, FormRejection>) -> Response {
+pub(crate) async fn resume(
+    context: RequestContext,
+    form: Result<Form<PauseForm>, FormRejection>,
+) -> Response {
     let done = async {
         let (queue, _) = read(form)?;
-        let store = store(&visit)?;
+        let store = store(&context)?;
         if is_paused(&*store, &queue).await? {
-            visit.note(AuditAction::Resume, &format!("queue {queue}")).await?;
-            store.resume(&queue, &visit.visitor().name).await.map_err(|error| Refusal::of_store(&error))?;
+            context.note(AuditAction::Resume, &format!("queue {queue}")).await?;
+            store.resume(&queue, &context.user().name).await.map_err(|error| Refusal::of_store(&error))?;
         }
         Ok(queue)
     };
-    lead_to_queue(&visit, done.await).await
+    lead_to_queue(&context, done.await).await
 }
 
 /// Which queue is meant, and why.
@@ -70,8 +73,8 @@ fn read(form: Result<Form<PauseForm>, FormRejection>) -> Result<(QueueName, Opti
     Ok((queue, why))
 }
 
-fn store(visit: &Visit) -> Result<Arc<dyn PauseQueues>, Refusal> {
-    visit.desk.pauses.store().cloned().ok_or_else(Refusal::no_such_page)
+fn store(context: &RequestContext) -> Result<Arc<dyn PauseQueues>, Refusal> {
+    context.app.pauses.store().cloned().ok_or_else(Refusal::no_such_page)
 }
 
 /// How the queue stands now; what changes nothing is not noted.
@@ -81,13 +84,13 @@ async fn is_paused(store: &dyn PauseQueues, queue: &QueueName) -> Result<bool, R
 }
 
 /// The page of the queue, which shows how it stands now.
-async fn lead_to_queue(visit: &Visit, done: Result<QueueName, Refusal>) -> Response {
-    visit.desk.pauses.forget().await;
+async fn lead_to_queue(context: &RequestContext, done: Result<QueueName, Refusal>) -> Response {
+    context.app.pauses.forget().await;
     match done {
         Ok(queue) => {
-            let page = visit.frame().about("/queue", &[("queue", queue.as_str())]);
+            let page = context.frame().about("/queue", &[("queue", queue.as_str())]);
             Redirect::to(&page).into_response()
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }

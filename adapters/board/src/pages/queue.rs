@@ -16,45 +16,48 @@ use crate::{
     pages::pause::PauseShown,
     pauses::of_queue,
     refusal::Refusal,
+    request_context::RequestContext,
     selection::NamedSelection,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// One queue: how it stands, and how it stood during the last hour.
-pub(crate) async fn show(visit: Visit, named: Result<Query<NamedSelection>, QueryRejection>) -> Response {
+pub(crate) async fn show(
+    context: RequestContext,
+    named: Result<Query<NamedSelection>, QueryRejection>,
+) -> Response {
     let queue = match named.map_err(|e| e.body_text()).and_then(|Query(named)| named.queue()) {
         Ok(Some(queue)) => queue,
-        Ok(None) => return visit.refuse(&Refusal::invalid("Choose a queue first.")),
-        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+        Ok(None) => return context.refuse(&Refusal::invalid("Choose a queue first.")),
+        Err(why) => return context.refuse(&Refusal::invalid(why)),
     };
-    let counted = match visit.desk.observation.ask().await {
+    let counted = match context.app.observation.ask().await {
         Ok(counted) => counted,
-        Err(NotCounted::Slow) => return visit.refuse(&Refusal::slow()),
-        Err(NotCounted::Refused(error)) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(NotCounted::Slow) => return context.refuse(&Refusal::slow()),
+        Err(NotCounted::Refused(error)) => return context.refuse(&Refusal::of_store(&error)),
     };
     let status = counted.queues.iter().find(|status| status.queue == queue);
     let status = status.cloned().unwrap_or_else(|| QueueStatus::empty(queue.clone()));
-    let samples = visit.desk.history.samples(&queue);
-    let known = visit.desk.pauses.all().await;
+    let samples = context.app.history.samples(&queue);
+    let known = context.app.pauses.all().await;
     let paused = known.as_deref().and_then(|paused| of_queue(paused, &queue));
-    let frame = visit.frame();
+    let frame = context.frame();
     let page = QueuePage {
         numbers: Numbers::of(&status),
         oldest: oldest(status.oldest),
         is_unread: status.seems_unread() && paused.is_none(),
         is_pause_unknown: known.is_none(),
-        may_pause: frame.may_change() && visit.desk.pauses.store().is_some(),
+        may_pause: frame.may_change() && context.app.pauses.store().is_some(),
         pause: paused.map(PauseShown::of),
-        age: span(counted.age(visit.desk.now())),
+        age: span(counted.age(context.app.now())),
         since: samples.first().map(|sample| span(sample.age)),
         messages: chart(&samples, &[("due", |it| it.due), ("leased", |it| it.leased), ("waiting", waiting)]),
         seconds: chart(&samples, &[("oldest due", |it| it.oldest.map_or(0, |oldest| oldest.as_secs()))]),
         dead: chart(&samples, &[("dead", |it| it.dead)]),
         moments: at_intervals(&samples).map(Moment::of).collect(),
         dead_link: frame.about("/dead", &[("queue", queue.as_str())]),
-        leases_link: visit
-            .desk
+        leases_link: context
+            .app
             .stores
             .holders
             .is_some()

@@ -6,43 +6,49 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
-    visit::Visit,
 };
 
 /// Shows what the release of a lease would do, and does nothing.
-pub(crate) async fn preview(visit: Visit, form: Result<Form<LeaseForm>, FormRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn preview(
+    context: RequestContext,
+    form: Result<Form<LeaseForm>, FormRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let asked = match read(form) {
         Ok(asked) => asked,
-        Err(refusal) => return visit.refuse(&refusal),
+        Err(refusal) => return context.refuse(&refusal),
     };
     match holders.lease(&asked.queue, asked.shard).await {
         Ok(Some(LeaseShown { lease, oldest })) if lease.fence == asked.fence && lease.holder.is_some() => {
-            let page = PreviewPage::of(&lease, oldest.map(span), visit.frame());
+            let page = LeaseReleasePreview::of(&lease, oldest.map(span), context.frame());
             answer(StatusCode::OK, &page)
         }
-        Ok(_) => visit.refuse(&changed()),
-        Err(error) => visit.refuse(&Refusal::of_store(&error)),
+        Ok(_) => context.refuse(&changed()),
+        Err(error) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 
 /// Releases the lease that a preview has shown: the one with its fence, and no other.
-pub(crate) async fn release(visit: Visit, form: Result<Form<LeaseForm>, FormRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn release(
+    context: RequestContext,
+    form: Result<Form<LeaseForm>, FormRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let asked = match read(form) {
         Ok(asked) => asked,
-        Err(refusal) => return visit.refuse(&refusal),
+        Err(refusal) => return context.refuse(&refusal),
     };
-    let Asked { queue, shard, fence } = asked;
-    let visitor = visit.visitor();
+    let NamedLease { queue, shard, fence } = asked;
+    let user = context.user();
     let subject = format!("lease {queue}/{} under fence {fence}", shard.number());
-    if let Err(refusal) = visit.note(AuditAction::ReleaseLease, &subject).await {
-        return visit.refuse(&refusal);
+    if let Err(refusal) = context.note(AuditAction::ReleaseLease, &subject).await {
+        return context.refuse(&refusal);
     }
-    match holders.release_lease(&queue, shard, fence, &visitor.name).await {
+    match holders.release_lease(&queue, shard, fence, &user.name).await {
         Ok(LeaseRelease::Released { cut_off }) => {
-            let frame = visit.frame();
+            let frame = context.frame();
             let page = ReleasedPage {
                 back: frame.about("/leases", &[("queue", queue.as_str())]),
                 queue: queue.to_string(),
@@ -53,8 +59,8 @@ pub(crate) async fn release(visit: Visit, form: Result<Form<LeaseForm>, FormReje
             };
             answer(StatusCode::OK, &page)
         }
-        Ok(LeaseRelease::Changed) => visit.refuse(&changed()),
-        Err(error) => visit.refuse(&Refusal::of_store(&error)),
+        Ok(LeaseRelease::Changed) => context.refuse(&changed()),
+        Err(error) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 
@@ -67,17 +73,17 @@ pub(crate) struct LeaseForm {
     fence: i64,
 }
 
-struct Asked {
+struct NamedLease {
     queue: QueueName,
     shard: Shard,
     fence: i64,
 }
 
-fn read(form: Result<Form<LeaseForm>, FormRejection>) -> Result<Asked, Refusal> {
+fn read(form: Result<Form<LeaseForm>, FormRejection>) -> Result<NamedLease, Refusal> {
     let Form(LeaseForm { queue, shard, fence }) =
         form.map_err(|rejection| Refusal::invalid(rejection.body_text()))?;
     let queue = QueueName::new(&queue).map_err(|refused| Refusal::invalid(refused.to_string()))?;
-    Ok(Asked { queue, shard: Shard::from_number(shard), fence })
+    Ok(NamedLease { queue, shard: Shard::from_number(shard), fence })
 }
 
 fn changed() -> Refusal {
@@ -88,7 +94,7 @@ fn changed() -> Refusal {
 
 #[derive(Template)]
 #[template(path = "lease_preview.html")]
-struct PreviewPage {
+struct LeaseReleasePreview {
     frame: Frame,
     queue: String,
     shard: u16,
@@ -100,7 +106,7 @@ struct PreviewPage {
     back: String,
 }
 
-impl PreviewPage {
+impl LeaseReleasePreview {
     fn of(lease: &LeaseListed, oldest: Option<String>, frame: Frame) -> Self {
         Self {
             queue: lease.queue.to_string(),

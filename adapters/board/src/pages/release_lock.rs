@@ -7,40 +7,46 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
-    visit::Visit,
+    request_context::RequestContext,
 };
 
 /// Shows what the release of a lock would do, and does nothing.
-pub(crate) async fn preview(visit: Visit, form: Result<Form<LockForm>, FormRejection>) -> Response {
+pub(crate) async fn preview(
+    context: RequestContext,
+    form: Result<Form<LockForm>, FormRejection>,
+) -> Response {
     match form {
         Ok(Form(LockForm { key, fence })) => {
-            let frame = visit.frame();
-            answer(StatusCode::OK, &PreviewPage { back: frame.to("/locks"), key, fence, frame })
+            let frame = context.frame();
+            answer(StatusCode::OK, &LockReleasePreview { back: frame.to("/locks"), key, fence, frame })
         }
-        Err(rejection) => visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => context.refuse(&Refusal::invalid(rejection.body_text())),
     }
 }
 
 /// Releases the lock that a preview has shown: under its fence, and no other.
-pub(crate) async fn release(visit: Visit, form: Result<Form<LockForm>, FormRejection>) -> Response {
-    let Some(holders) = &visit.desk.stores.holders else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn release(
+    context: RequestContext,
+    form: Result<Form<LockForm>, FormRejection>,
+) -> Response {
+    let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
     let LockForm { key, fence } = match form {
         Ok(Form(form)) => form,
-        Err(rejection) => return visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
     let subject = format!("lock {} under fence {fence}", AuditEntry::named(&key));
-    if let Err(refusal) = visit.note(AuditAction::ReleaseLock, &subject).await {
-        return visit.refuse(&refusal);
+    if let Err(refusal) = context.note(AuditAction::ReleaseLock, &subject).await {
+        return context.refuse(&refusal);
     }
     match holders.release(LockGuard { key: key.clone(), fence }).await {
         Ok(true) => {
-            let frame = visit.frame();
+            let frame = context.frame();
             answer(StatusCode::OK, &ReleasedPage { back: frame.to("/locks"), key, frame })
         }
-        Ok(false) => visit.refuse(&Refusal::changed(
+        Ok(false) => context.refuse(&Refusal::changed(
             "The lock is not held under the fence that the page has shown. Nothing was released; look at the locks again.",
         )),
-        Err(error) => visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 
@@ -54,7 +60,7 @@ pub(crate) struct LockForm {
 
 #[derive(Template)]
 #[template(path = "lock_preview.html")]
-struct PreviewPage {
+struct LockReleasePreview {
     frame: Frame,
     key: String,
     fence: u64,

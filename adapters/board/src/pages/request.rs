@@ -3,7 +3,7 @@ use axum::{
     Form,
     extract::{
         Path, Query,
-        rejection::{FormRejection, PathRejection, QueryRejection},
+        rejection::{FormRejection, QueryRejection},
     },
     http::StatusCode,
     response::Response,
@@ -15,59 +15,69 @@ use claimstream_domain::{
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::requests::requester;
+use super::{UuidPath, requests::requester};
 use crate::{
     frame::{Frame, answer},
     known_request::{KnownDelivery, KnownRequest},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::{count, span},
     standing::{self, Sight},
-    visit::Visit,
 };
 
-type Id = Result<Path<Uuid>, PathRejection>;
-
 /// One request with a page of its messages; recipients are left out.
-pub(crate) async fn show(visit: Visit, id: Id, place: Result<Query<Place>, QueryRejection>) -> Response {
+pub(crate) async fn show(
+    context: RequestContext,
+    id: UuidPath,
+    place: Result<Query<MessagesPosition>, QueryRejection>,
+) -> Response {
     let place = place.map(|Query(place)| place).map_err(|rejection| rejection.body_text());
-    match find(&visit, id, place).await {
+    match find(&context, id, place).await {
         Ok((known, place)) => {
-            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Hidden, visit.frame()))
+            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Hidden, context.frame()))
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-/// The same with its recipients. The audit log names the visitor who asks for them.
-pub(crate) async fn reveal(visit: Visit, id: Id, place: Result<Form<Place>, FormRejection>) -> Response {
+/// The same with its recipients. The audit log names the user who asks for them.
+pub(crate) async fn reveal(
+    context: RequestContext,
+    id: UuidPath,
+    place: Result<Form<MessagesPosition>, FormRejection>,
+) -> Response {
     let place = place.map(|Form(place)| place).map_err(|rejection| rejection.body_text());
-    match find_recipients(&visit, id, place).await {
+    match find_recipients(&context, id, place).await {
         Ok((known, place)) => {
-            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Shown, visit.frame()))
+            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Shown, context.frame()))
         }
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
 async fn find_recipients(
-    visit: &Visit,
-    id: Id,
-    place: Result<Place, String>,
-) -> Result<(KnownRequest, Place), Refusal> {
-    let found = find(visit, id, place).await?;
-    visit.note(AuditAction::ShowRecipients, &format!("request {}", found.0.request.id)).await?;
+    context: &RequestContext,
+    id: UuidPath,
+    place: Result<MessagesPosition, String>,
+) -> Result<(KnownRequest, MessagesPosition), Refusal> {
+    let found = find(context, id, place).await?;
+    context.note(AuditAction::ShowRecipients, &format!("request {}", found.0.request.id)).await?;
     Ok(found)
 }
 
-async fn find(visit: &Visit, id: Id, place: Result<Place, String>) -> Result<(KnownRequest, Place), Refusal> {
+async fn find(
+    context: &RequestContext,
+    id: UuidPath,
+    place: Result<MessagesPosition, String>,
+) -> Result<(KnownRequest, MessagesPosition), Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
     let place = place.map_err(Refusal::invalid)?;
-    Ok((KnownRequest::of(&visit.desk.stores, id, place.after).await?, place))
+    Ok((KnownRequest::of(&context.app.stores, id, place.after).await?, place))
 }
 
 /// Where a page of messages begins.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct MessagesPosition {
     /// The last message of the page before.
     after: Option<Uuid>,
 }
@@ -125,7 +135,7 @@ struct DeliveryRow {
 }
 
 impl RequestPage {
-    fn of(known: &KnownRequest, place: &Place, sight: Sight, frame: Frame) -> Self {
+    fn of(known: &KnownRequest, place: &MessagesPosition, sight: Sight, frame: Frame) -> Self {
         let KnownRequest { request, progress, standing, messages, next } = known;
         let path = format!("/requests/{}", request.id);
         let reason = progress.reason.as_deref().map(|why| standing::reason(&Reason::new(why), sight));

@@ -1,55 +1,52 @@
 use askama::Template;
-use axum::{
-    extract::{Path, rejection::PathRejection},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use claimstream_domain::{
     AuditAction,
     notification::{Progress, RequestStatus},
 };
-use claimstream_ports::notification::{Cancelled, TakenBack};
+use claimstream_ports::notification::{Cancelled, CancelledMessages};
 use uuid::Uuid;
 
-use super::request::{Counts, may_be_cancelled};
+use super::{
+    UuidPath,
+    request::{Counts, may_be_cancelled},
+};
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::count,
-    visit::Visit,
 };
 
-type Id = Result<Path<Uuid>, PathRejection>;
-
 /// Shows what cancelling a request would take back, and does nothing.
-pub(crate) async fn preview(visit: Visit, id: Id) -> Response {
-    match progress(&visit, id).await {
-        Ok((id, progress)) => answer(StatusCode::OK, &PreviewPage::of(id, &progress, visit.frame())),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn preview(context: RequestContext, id: UuidPath) -> Response {
+    match progress(&context, id).await {
+        Ok((id, progress)) => answer(StatusCode::OK, &CancelPreview::of(id, &progress, context.frame())),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
 /// Cancels a request, and says what was taken back.
-pub(crate) async fn confirm(visit: Visit, id: Id) -> Response {
-    match cancel(&visit, id).await {
-        Ok((id, taken_back)) => answer(StatusCode::OK, &CancelledPage::of(id, taken_back, visit.frame())),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn confirm(context: RequestContext, id: UuidPath) -> Response {
+    match cancel(&context, id).await {
+        Ok((id, taken_back)) => answer(StatusCode::OK, &CancelledPage::of(id, taken_back, context.frame())),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
-async fn progress(visit: &Visit, id: Id) -> Result<(Uuid, Progress), Refusal> {
+async fn progress(context: &RequestContext, id: UuidPath) -> Result<(Uuid, Progress), Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
-    let progress = visit.notifications()?.reports.progress(id).await?.ok_or_else(unknown)?;
+    let progress = context.notifications()?.reports.progress(id).await?.ok_or_else(unknown)?;
     match may_be_cancelled(&progress) {
         true => Ok((id, progress)),
         false => Err(too_late(progress.status())),
     }
 }
 
-async fn cancel(visit: &Visit, id: Id) -> Result<(Uuid, TakenBack), Refusal> {
+async fn cancel(context: &RequestContext, id: UuidPath) -> Result<(Uuid, CancelledMessages), Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
-    let requests = &visit.notifications()?.requests;
-    visit.note(AuditAction::Cancel, &format!("request {id}")).await?;
+    let requests = &context.notifications()?.requests;
+    context.note(AuditAction::Cancel, &format!("request {id}")).await?;
     match requests.cancel(id).await? {
         Cancelled::Yes(taken_back) => Ok((id, taken_back)),
         Cancelled::TooLate(status) => Err(too_late(status)),
@@ -67,7 +64,7 @@ fn too_late(status: RequestStatus) -> Refusal {
 
 #[derive(Template)]
 #[template(path = "request_cancel.html")]
-struct PreviewPage {
+struct CancelPreview {
     frame: Frame,
     id: String,
     counts: Counts,
@@ -76,7 +73,7 @@ struct PreviewPage {
     back: String,
 }
 
-impl PreviewPage {
+impl CancelPreview {
     fn of(id: Uuid, progress: &Progress, frame: Frame) -> Self {
         Self {
             id: id.to_string(),
@@ -101,8 +98,8 @@ struct CancelledPage {
 }
 
 impl CancelledPage {
-    fn of(id: Uuid, taken_back: TakenBack, frame: Frame) -> Self {
-        let TakenBack { messages, delivered, in_hands } = taken_back;
+    fn of(id: Uuid, taken_back: CancelledMessages, frame: Frame) -> Self {
+        let CancelledMessages { messages, delivered, in_hands } = taken_back;
         Self {
             id: id.to_string(),
             messages: count(messages),

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     shown::span,
-    visit::Visit,
 };
 
 /// How many requests a page shows.
@@ -23,18 +23,21 @@ const LIMIT: u32 = 50;
 const LONGEST: usize = 128;
 
 /// Notification requests, the newest first, a page at a time.
-pub(crate) async fn show(visit: Visit, named: Result<Query<NamedFilter>, QueryRejection>) -> Response {
-    match read(&visit, named).await {
-        Ok((named, page)) => answer(StatusCode::OK, &ListPage::of(named, page, visit.frame())),
-        Err(refusal) => visit.refuse(&refusal),
+pub(crate) async fn show(
+    context: RequestContext,
+    named: Result<Query<NamedFilter>, QueryRejection>,
+) -> Response {
+    match read(&context, named).await {
+        Ok((named, page)) => answer(StatusCode::OK, &RequestsPage::of(named, page, context.frame())),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 
 async fn read(
-    visit: &Visit,
+    context: &RequestContext,
     named: Result<Query<NamedFilter>, QueryRejection>,
 ) -> Result<(NamedFilter, RequestPage), Refusal> {
-    let notifications = visit.notifications()?;
+    let notifications = context.notifications()?;
     let Query(named) = named.map_err(|rejection| Refusal::invalid(rejection.body_text()))?;
     let filter = named.read().map_err(Refusal::invalid)?;
     let page = notifications.list.list(&filter, named.after, LIMIT).await?;
@@ -78,9 +81,9 @@ fn given(text: &Option<String>) -> Option<&str> {
 
 #[derive(Template)]
 #[template(path = "requests.html")]
-struct ListPage {
+struct RequestsPage {
     frame: Frame,
-    statuses: Vec<Choice>,
+    statuses: Vec<StatusChoice>,
     requester: String,
     requests: Vec<RequestRow>,
     is_filtered: bool,
@@ -88,7 +91,7 @@ struct ListPage {
     next: Option<String>,
 }
 
-struct Choice {
+struct StatusChoice {
     name: &'static str,
     is_chosen: bool,
 }
@@ -101,12 +104,12 @@ struct RequestRow {
     age: String,
 }
 
-impl ListPage {
+impl RequestsPage {
     fn of(named: NamedFilter, page: RequestPage, frame: Frame) -> Self {
         let recorded = RequestStatus::ALL.into_iter().filter(|status| status.is_recorded());
         let chosen = given(&named.status);
         let statuses = recorded.map(RequestStatus::name);
-        let statuses = statuses.map(|name| Choice { name, is_chosen: chosen == Some(name) });
+        let statuses = statuses.map(|name| StatusChoice { name, is_chosen: chosen == Some(name) });
         let next = page.next.map(|next| next.to_string());
         Self {
             statuses: statuses.collect(),

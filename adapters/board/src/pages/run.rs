@@ -18,10 +18,10 @@ use uuid::Uuid;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     run_message::RunMessage,
     run_stores::RunStores,
     shown::span,
-    visit::Visit,
 };
 
 /// The most rows of a run that are shown.
@@ -47,11 +47,11 @@ pub(crate) struct NamedEvent {
     occurrence: String,
 }
 
-type Asked<T> = Result<Query<T>, QueryRejection>;
+type QueryResult<T> = Result<Query<T>, QueryRejection>;
 
 /// One saga with its steps and its messages, without its input.
-pub(crate) async fn saga(visit: Visit, asked: Asked<NamedSaga>) -> Response {
-    shown(&visit, async |stores, frame| {
+pub(crate) async fn saga(context: RequestContext, asked: QueryResult<NamedSaga>) -> Response {
+    shown(&context, async |stores, frame| {
         let Query(named) = asked.map_err(|rejection| Refusal::invalid(rejection.body_text()))?;
         named.page(stores, frame).await
     })
@@ -59,8 +59,8 @@ pub(crate) async fn saga(visit: Visit, asked: Asked<NamedSaga>) -> Response {
 }
 
 /// One TCC transaction with its branches.
-pub(crate) async fn transaction(visit: Visit, asked: Asked<NamedTransaction>) -> Response {
-    shown(&visit, async |stores, frame| {
+pub(crate) async fn transaction(context: RequestContext, asked: QueryResult<NamedTransaction>) -> Response {
+    shown(&context, async |stores, frame| {
         let Query(NamedTransaction { id }) =
             asked.map_err(|rejection| Refusal::invalid(rejection.body_text()))?;
         let own = rows(stores, &RunKind::Tcc.scope(""), &id).await?;
@@ -81,8 +81,8 @@ pub(crate) async fn transaction(visit: Visit, asked: Asked<NamedTransaction>) ->
 }
 
 /// One event of a timer with its decisions and its messages.
-pub(crate) async fn event(visit: Visit, asked: Asked<NamedEvent>) -> Response {
-    shown(&visit, async |stores, frame| {
+pub(crate) async fn event(context: RequestContext, asked: QueryResult<NamedEvent>) -> Response {
+    shown(&context, async |stores, frame| {
         let Query(NamedEvent { scheme, occurrence }) =
             asked.map_err(|rejection| Refusal::invalid(rejection.body_text()))?;
         let scope = RunKind::TimerEvent.scope(&scheme);
@@ -111,13 +111,13 @@ pub(crate) async fn event(visit: Visit, asked: Asked<NamedEvent>) -> Response {
 
 /// Answers the page, or the reason why there is none.
 async fn shown(
-    visit: &Visit,
+    context: &RequestContext,
     page: impl AsyncFnOnce(&RunStores, Frame) -> Result<RunPage, Refusal>,
 ) -> Response {
-    let Some(stores) = &visit.desk.stores.runs else { return visit.refuse(&Refusal::no_such_page()) };
-    match page(stores, visit.frame()).await {
+    let Some(stores) = &context.app.stores.runs else { return context.refuse(&Refusal::no_such_page()) };
+    match page(stores, context.frame()).await {
         Ok(page) => answer(StatusCode::OK, &page),
-        Err(refusal) => visit.refuse(&refusal),
+        Err(refusal) => context.refuse(&refusal),
     }
 }
 

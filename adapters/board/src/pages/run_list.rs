@@ -12,39 +12,39 @@ use claimstream_ports::{StoreError, Timer, step::ListRuns};
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     run_query::{RunChoice, RunQuery},
     shown::span,
-    visit::Visit,
 };
 
 /// How many runs a page shows, and for how long it looks for them.
 const MOST: u32 = 50;
 const LONGEST: Duration = Duration::from_millis(300);
 
-type Asked = Result<Query<RunQuery>, QueryRejection>;
+type RunQueryResult = Result<Query<RunQuery>, QueryRejection>;
 
 /// Sagas, the one that has stood still for longest first.
-pub(crate) async fn sagas(visit: Visit, asked: Asked) -> Response {
-    list(visit, asked, &SAGAS).await
+pub(crate) async fn sagas(context: RequestContext, asked: RunQueryResult) -> Response {
+    list(context, asked, &SAGAS).await
 }
 
 /// TCC transactions.
-pub(crate) async fn transactions(visit: Visit, asked: Asked) -> Response {
-    list(visit, asked, &TRANSACTIONS).await
+pub(crate) async fn transactions(context: RequestContext, asked: RunQueryResult) -> Response {
+    list(context, asked, &TRANSACTIONS).await
 }
 
 /// Branches of TCC transactions.
-pub(crate) async fn branches(visit: Visit, asked: Asked) -> Response {
-    list(visit, asked, &BRANCHES).await
+pub(crate) async fn branches(context: RequestContext, asked: RunQueryResult) -> Response {
+    list(context, asked, &BRANCHES).await
 }
 
 /// Events of timers.
-pub(crate) async fn events(visit: Visit, asked: Asked) -> Response {
-    list(visit, asked, &EVENTS).await
+pub(crate) async fn events(context: RequestContext, asked: RunQueryResult) -> Response {
+    list(context, asked, &EVENTS).await
 }
 
 /// What is special in the list of a kind.
-struct Kind {
+struct RunListKind {
     kind: RunKind,
     path: &'static str,
     title: &'static str,
@@ -62,7 +62,7 @@ struct Kind {
     other: Option<(&'static str, &'static str)>,
 }
 
-const SAGAS: Kind = Kind {
+const SAGAS: RunListKind = RunListKind {
     kind: RunKind::Saga,
     path: "/sagas",
     title: "Sagas",
@@ -75,7 +75,7 @@ const SAGAS: Kind = Kind {
     other: None,
 };
 
-const TRANSACTIONS: Kind = Kind {
+const TRANSACTIONS: RunListKind = RunListKind {
     kind: RunKind::Tcc,
     path: "/tcc",
     title: "TCC transactions",
@@ -88,7 +88,7 @@ const TRANSACTIONS: Kind = Kind {
     other: Some(("/tcc/branches", "Branches in this database")),
 };
 
-const BRANCHES: Kind = Kind {
+const BRANCHES: RunListKind = RunListKind {
     kind: RunKind::Branch,
     path: "/tcc/branches",
     title: "TCC branches",
@@ -97,7 +97,7 @@ const BRANCHES: Kind = Kind {
     ..TRANSACTIONS
 };
 
-const EVENTS: Kind = Kind {
+const EVENTS: RunListKind = RunListKind {
     kind: RunKind::TimerEvent,
     path: "/timers/events",
     title: "Events of timers",
@@ -114,26 +114,26 @@ fn scheme(run: &RunListed) -> &str {
     run.key.scope().strip_prefix("timer:").unwrap_or(run.key.scope())
 }
 
-async fn list(visit: Visit, asked: Asked, kind: &Kind) -> Response {
-    let Some(stores) = visit.desk.stores.runs.clone() else {
-        return visit.refuse(&Refusal::no_such_page());
+async fn list(context: RequestContext, asked: RunQueryResult, kind: &RunListKind) -> Response {
+    let Some(stores) = context.app.stores.runs.clone() else {
+        return context.refuse(&Refusal::no_such_page());
     };
     let asked = asked.map_err(|rejection| rejection.body_text());
     let choice = match asked.and_then(|Query(asked)| asked.read(kind.kind)) {
         Ok(choice) => choice,
-        Err(why) => return visit.refuse(&Refusal::invalid(why)),
+        Err(why) => return context.refuse(&Refusal::invalid(why)),
     };
-    let (runs, next) = match look(&*stores.runs, &choice, &*visit.desk.timer).await {
+    let (runs, next) = match look(&*stores.runs, &choice, &*context.app.timer).await {
         Ok(found) => found,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let next = next.map(|next| {
         let place = next.to_string();
         let values: Vec<_> = choice.values().into_iter().chain([("after", place.as_str())]).collect();
         frame.about(kind.path, &values)
     });
-    let page = ListPage {
+    let page = RunListPage {
         title: kind.title,
         about: kind.about,
         path: frame.to(kind.path),
@@ -175,7 +175,7 @@ struct RunRow {
 }
 
 impl RunRow {
-    fn of(run: &RunListed, kind: &Kind, frame: &Frame) -> Self {
+    fn of(run: &RunListed, kind: &RunListKind, frame: &Frame) -> Self {
         Self {
             names: (kind.names)(run).map(str::to_owned),
             link: frame.about(kind.one, &(kind.values)(run)),
@@ -188,7 +188,7 @@ impl RunRow {
 
 #[derive(Template)]
 #[template(path = "run_list.html")]
-struct ListPage {
+struct RunListPage {
     frame: Frame,
     title: &'static str,
     about: &'static str,

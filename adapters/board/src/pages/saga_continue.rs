@@ -6,37 +6,37 @@ use super::run::NamedSaga;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
-    visit::Visit,
+    request_context::RequestContext,
 };
 
-type Asked = Result<Form<NamedSaga>, FormRejection>;
+type SagaFormResult = Result<Form<NamedSaga>, FormRejection>;
 
 /// Says what continuing a saga does, and does nothing.
-pub(crate) async fn preview(visit: Visit, asked: Asked) -> Response {
+pub(crate) async fn preview(context: RequestContext, asked: SagaFormResult) -> Response {
     match asked {
-        Ok(Form(saga)) => answer(StatusCode::OK, &ContinuePage::of(&saga, None, visit.frame())),
-        Err(rejection) => visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Ok(Form(saga)) => answer(StatusCode::OK, &ContinuePage::of(&saga, None, context.frame())),
+        Err(rejection) => context.refuse(&Refusal::invalid(rejection.body_text())),
     }
 }
 
 /// Continues a saga, and says what became of it. It is safe to be called twice: the saga's rows decide what is done.
-pub(crate) async fn confirm(visit: Visit, asked: Asked) -> Response {
-    let Some(stores) = &visit.desk.stores.runs else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn confirm(context: RequestContext, asked: SagaFormResult) -> Response {
+    let Some(stores) = &context.app.stores.runs else { return context.refuse(&Refusal::no_such_page()) };
     let saga = match asked {
         Ok(Form(saga)) => saga,
-        Err(rejection) => return visit.refuse(&Refusal::invalid(rejection.body_text())),
+        Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
     let scope = saga.scope();
     let subject = format!("saga {}/{}", AuditEntry::named(&scope), saga.id());
-    if let Err(refusal) = visit.note(AuditAction::Continue, &subject).await {
-        return visit.refuse(&refusal);
+    if let Err(refusal) = context.note(AuditAction::Continue, &subject).await {
+        return context.refuse(&refusal);
     }
     match stores.continuing.continue_saga(&scope, saga.id()).await {
         Ok(answered) => {
-            let answered = Answered::of(answered, &visit.frame());
-            answer(StatusCode::OK, &ContinuePage::of(&saga, Some(answered), visit.frame()))
+            let answered = Answered::of(answered, &context.frame());
+            answer(StatusCode::OK, &ContinuePage::of(&saga, Some(answered), context.frame()))
         }
-        Err(error) => visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => context.refuse(&Refusal::of_store(&error)),
     }
 }
 

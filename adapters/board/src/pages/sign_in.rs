@@ -8,54 +8,54 @@ use axum::{
 use serde::Deserialize;
 
 use crate::{
-    access::{Access, Visitor},
+    access::{Access, User},
     audit,
     frame::{Frame, answer},
     guard::{COOKIE, session},
+    request_context::RequestContext,
     sessions::Sessions,
-    visit::Visit,
 };
 
 /// Asks for a token, unless none is needed.
-pub(crate) async fn show(visit: Visit) -> Response {
-    match visit.desk.access {
-        Access::Everyone => home(&visit),
-        Access::Visitors(_) => answer(StatusCode::OK, &SignInPage { frame: visit.frame(), is_wrong: false }),
+pub(crate) async fn show(context: RequestContext) -> Response {
+    match context.app.access {
+        Access::Everyone => home(&context),
+        Access::Users(_) => answer(StatusCode::OK, &SignInPage { frame: context.frame(), is_wrong: false }),
     }
 }
 
 /// Takes a token, and has the browser remember that it was shown.
 pub(crate) async fn sign_in(
-    visit: Visit,
+    context: RequestContext,
     headers: HeaderMap,
     form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
-    let Access::Visitors(visitors) = &visit.desk.access else { return home(&visit) };
+    let Access::Users(users) = &context.app.access else { return home(&context) };
     let token = form.map(|Form(form)| form.token).unwrap_or_default();
-    let Some(visitor) = visitors.identify(token.trim()) else {
-        let page = SignInPage { frame: visit.frame(), is_wrong: true };
+    let Some(user) = users.identify(token.trim()) else {
+        let page = SignInPage { frame: context.frame(), is_wrong: true };
         return answer(StatusCode::UNAUTHORIZED, &page);
     };
-    audit::log_session(&visitor, "sign in");
-    let word = visit.desk.sessions.begin(visitor, visit.desk.now());
+    audit::log_session(&user, "sign in");
+    let word = context.app.sessions.begin(user, context.app.now());
     let cookie = cookie(&headers, &word, Sessions::LAST.as_secs());
-    ([(header::SET_COOKIE, cookie)], home(&visit)).into_response()
+    ([(header::SET_COOKIE, cookie)], home(&context)).into_response()
 }
 
 /// Forgets that a token was shown.
-pub(crate) async fn sign_out(visit: Visit, headers: HeaderMap) -> Response {
+pub(crate) async fn sign_out(context: RequestContext, headers: HeaderMap) -> Response {
     if let Some(word) = session(&headers) {
-        if let Some(Visitor { name, right }) = visit.desk.sessions.visitor(word, visit.desk.now()) {
-            audit::log_session(&Visitor { name, right }, "sign out");
+        if let Some(User { name, right }) = context.app.sessions.user(word, context.app.now()) {
+            audit::log_session(&User { name, right }, "sign out");
         }
-        visit.desk.sessions.end(word);
+        context.app.sessions.end(word);
     }
-    let to = Redirect::to(&visit.frame().to("/sign-in"));
+    let to = Redirect::to(&context.frame().to("/sign-in"));
     ([(header::SET_COOKIE, cookie(&headers, "", 0))], to).into_response()
 }
 
-fn home(visit: &Visit) -> Response {
-    Redirect::to(&visit.frame().to("/")).into_response()
+fn home(context: &RequestContext) -> Response {
+    Redirect::to(&context.frame().to("/")).into_response()
 }
 
 /// Scripts do not see it, and browsers send it with nothing that another site has begun. Behind a proxy that speaks TLS it stays

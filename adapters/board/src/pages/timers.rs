@@ -14,9 +14,9 @@ use serde::Deserialize;
 use crate::{
     frame::{Frame, answer},
     refusal::Refusal,
+    request_context::RequestContext,
     run_message::RunMessage,
     run_stores::RunStores,
-    visit::Visit,
 };
 
 /// How many timers a page shows.
@@ -24,27 +24,30 @@ const MOST: u32 = 100;
 
 /// Where a page begins.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct TimersPosition {
     after: Option<String>,
 }
 
 /// Timers with the occurrence that comes next.
-pub(crate) async fn show(visit: Visit, asked: Result<Query<Place>, QueryRejection>) -> Response {
-    let Some(stores) = &visit.desk.stores.runs else { return visit.refuse(&Refusal::no_such_page()) };
+pub(crate) async fn show(
+    context: RequestContext,
+    asked: Result<Query<TimersPosition>, QueryRejection>,
+) -> Response {
+    let Some(stores) = &context.app.stores.runs else { return context.refuse(&Refusal::no_such_page()) };
     let after =
         match asked.map(|Query(place)| place.after.map(|after| after.parse::<TimerPlace>()).transpose()) {
             Ok(Ok(after)) => after,
             _ => {
                 let why = "This is no place in the list; start at the first page.";
-                return visit.refuse(&Refusal::invalid(why));
+                return context.refuse(&Refusal::invalid(why));
             }
         };
     let is_first = after.is_none();
     let (timers, next) = match look(stores, after).await {
         Ok(found) => found,
-        Err(error) => return visit.refuse(&Refusal::of_store(&error)),
+        Err(error) => return context.refuse(&Refusal::of_store(&error)),
     };
-    let frame = visit.frame();
+    let frame = context.frame();
     let page = TimersPage {
         timers: timers.iter().map(|(timer, found)| TimerRow::of(timer, found.as_ref(), &frame)).collect(),
         first: (!is_first).then(|| frame.to("/timers")),
@@ -55,12 +58,12 @@ pub(crate) async fn show(visit: Visit, asked: Result<Query<Place>, QueryRejectio
     answer(StatusCode::OK, &page)
 }
 
-type Found = (TimerListed, Option<MessageStanding>);
+type ArmedTimer = (TimerListed, Option<MessageStanding>);
 
 async fn look(
     stores: &RunStores,
     after: Option<TimerPlace>,
-) -> Result<(Vec<Found>, Option<TimerPlace>), StoreError> {
+) -> Result<(Vec<ArmedTimer>, Option<TimerPlace>), StoreError> {
     let page = stores.timers.timers(after, MOST).await?;
     let ids: Vec<MessageId> = page.timers.iter().map(|timer| timer.message).collect();
     let found = stores.messages.find(&ids).await?;

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use axum::http::StatusCode;
-use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
+use claimstream_board::{Board, BoardStores, Right, User, Users};
 use claimstream_domain::{AuditAction, AuditEntry, AuditListed, DeadLetterFilter};
 use claimstream_memory::MemoryStore;
 use claimstream_ports::{
@@ -94,7 +94,7 @@ async fn every_change_and_each_payload_that_is_shown_has_its_entry_with_a_name()
     }
 }
 
-/// Guard: an action that cannot be recorded is not done | src/visit.rs `note`: an error is ignored
+/// Guard: an action that cannot be recorded is not done | src/request_context.rs `note`: an error is ignored
 #[tokio::test(start_paused = true)]
 async fn nothing_is_done_that_cannot_be_noted_and_it_is_done_later() {
     let graveyard = Graveyard::new();
@@ -151,7 +151,7 @@ async fn the_end_of_a_work_is_noted_once_the_log_can_be_written_again() {
     assert!(done.shows("<strong>2</strong> purged"), "{}", done.text);
 }
 
-/// Guard: an action whose store panics ends | src/work.rs `carry_out`: no `catch_unwind`
+/// Guard: an action whose store panics ends | src/dead_letter_job.rs `carry_out`: no `catch_unwind`
 #[tokio::test(start_paused = true)]
 async fn a_work_whose_store_panics_has_failed_and_its_end_is_noted() {
     let graveyard = Graveyard::new();
@@ -227,9 +227,9 @@ async fn words_that_would_be_markup_are_text() {
 /// Everybody has a name that is too long.
 struct LongNames;
 
-impl Visitors for LongNames {
-    fn identify(&self, _: &str) -> Option<Visitor> {
-        Some(Visitor { name: "x".repeat(65), right: Right::Change })
+impl Users for LongNames {
+    fn identify(&self, _: &str) -> Option<User> {
+        Some(User { name: "x".repeat(65), right: Right::Change })
     }
 }
 
@@ -237,7 +237,7 @@ impl Visitors for LongNames {
 async fn a_name_that_cannot_be_noted_does_nothing() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["no"]).await[0];
-    let board = Board::for_visitors(graveyard.stores(), timer(), Arc::new(LongNames));
+    let board = Board::for_users(graveyard.stores(), timer(), Arc::new(LongNames));
     let browser = Browser::of(board.router()).sign_in("any").await;
     let page = browser.post(&format!("/dead/letters/{id}/payload"), "").await;
     assert!(page.status == StatusCode::FORBIDDEN && page.shows("at most 64"), "{}", page.text);

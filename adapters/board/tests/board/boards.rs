@@ -1,4 +1,4 @@
-//! Promise: each of several databases has its pages on the board, and a visitor signs in once
+//! Promise: each of several databases has its pages on the board, and a user signs in once
 
 use std::sync::Arc;
 
@@ -43,9 +43,8 @@ async fn a_board_of_one_database_names_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_visitor_signs_in_once_for_all_databases() {
-    let boards =
-        Boards::new(timer(), |stores, timer| Board::for_visitors(stores, timer, Arc::new(TwoTokens)));
+async fn a_user_signs_in_once_for_all_databases() {
+    let boards = Boards::new(timer(), |stores, timer| Board::for_users(stores, timer, Arc::new(TwoTokens)));
     for name in ["billing", "orders"] {
         boards.show(name, stores(&MemoryStore::new()));
     }

@@ -5,13 +5,13 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode, header},
 };
-use claimstream_board::{Board, BoardStores, Right, Visitor, Visitors};
+use claimstream_board::{Board, BoardStores, Right, User, Users};
 use claimstream_memory::MemoryStore;
 use claimstream_ports::Timer;
 use claimstream_tokio::TokioTimer;
 use tower::ServiceExt;
 
-/// A visitor of a board: calls its router as a browser does.
+/// A user of a board: calls its router as a browser does.
 pub(crate) struct Browser {
     router: Router,
     /// What it sends with every request.
@@ -29,14 +29,14 @@ pub(crate) struct Page {
 /// Knows `looks` and `changes`, named by what they may do.
 pub(crate) struct TwoTokens;
 
-impl Visitors for TwoTokens {
-    fn identify(&self, token: &str) -> Option<Visitor> {
+impl Users for TwoTokens {
+    fn identify(&self, token: &str) -> Option<User> {
         let right = match token {
             "looks" => Right::Look,
             "changes" => Right::Change,
             _ => return None,
         };
-        Some(Visitor { name: format!("{token}-<b>"), right })
+        Some(User { name: format!("{token}-<b>"), right })
     }
 }
 
@@ -63,7 +63,7 @@ impl Browser {
 
     /// In front of a board that asks for a token.
     pub(crate) fn guarded(store: &MemoryStore) -> Self {
-        Self::of(Board::for_visitors(stores(store), timer(), Arc::new(TwoTokens)).router())
+        Self::of(Board::for_users(stores(store), timer(), Arc::new(TwoTokens)).router())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Page {

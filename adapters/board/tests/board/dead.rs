@@ -82,7 +82,7 @@ async fn a_list_names_every_letter_once_page_by_page_and_reads_no_payload() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_provider_said_of_a_person_is_hidden_until_a_visitor_asks_for_it() {
+async fn what_a_provider_said_of_a_person_is_hidden_until_a_user_asks_for_it() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury_one("notification-messages", "550 no mailbox eve@example.com").await;
     let browser = Browser::guarded(&graveyard.store).sign_in("looks").await;
@@ -95,7 +95,7 @@ async fn what_a_provider_said_of_a_person_is_hidden_until_a_visitor_asks_for_it(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_is_hidden_until_a_visitor_asks_for_it_by_a_post() {
+async fn a_payload_is_hidden_until_a_user_asks_for_it_by_a_post() {
     let graveyard = Graveyard::new();
     let id = graveyard.bury(&["<script>alert('reason')</script>"]).await[0];
     let browser = Browser::guarded(&graveyard.store).sign_in("looks").await;
@@ -123,7 +123,7 @@ async fn a_payload_is_hidden_until_a_visitor_asks_for_it_by_a_post() {
     assert_eq!(browser.get("/dead/letters/7").await.status, StatusCode::NOT_FOUND);
 }
 
-/// Guard: messages that died after the preview are left alone | src/work.rs `step`: `dead_for: None`
+/// Guard: messages that died after the preview are left alone | src/dead_letter_job.rs `step`: `dead_for: None`
 /// Guard: a dead letter of another error is left alone | src/selection.rs `means`: no look at the class
 #[tokio::test(start_paused = true)]
 async fn a_preview_changes_nothing_and_its_confirmation_does_exactly_what_it_has_shown() {

@@ -53,10 +53,10 @@ async fn a_work_is_stopped_between_two_steps() {
     assert_eq!(browser.post(&format!("{work}/stop"), "").await.status, StatusCode::SEE_OTHER);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let page = browser.get(work).await;
-    assert!(page.shows("A visitor has stopped it") && !page.shows("http-equiv"), "{}", page.text);
+    assert!(page.shows("A user has stopped it") && !page.shows("http-equiv"), "{}", page.text);
 }
 
-/// Guard: the board changes no dead letter that was too young when it was read | src/work.rs `step`: no look
+/// Guard: the board changes no dead letter that was too young when it was read | src/dead_letter_job.rs `step`: no look
 /// at `dead_for`
 #[tokio::test(start_paused = true)]
 async fn what_died_after_the_preview_stays_however_long_the_store_takes() {
@@ -80,7 +80,7 @@ async fn what_died_after_the_preview_stays_however_long_the_store_takes() {
     assert!(done.shows("<strong>1</strong> purged, 2 looked at"), "{}", done.text);
 }
 
-/// Guard: one call of the board changes 200 dead letters at most | src/work.rs `step`: all at once
+/// Guard: one call of the board changes 200 dead letters at most | src/dead_letter_job.rs `step`: all at once
 #[tokio::test(start_paused = true)]
 async fn a_call_changes_two_hundred_letters_at_most_and_each_counts_although_another_is_refused() {
     let (mut dead, mut calls, mut looks) = (MockDeadLetters::new(), 0, 0);
@@ -106,7 +106,7 @@ async fn a_call_changes_two_hundred_letters_at_most_and_each_counts_although_ano
     assert!(done.shows("<strong>399</strong> purged"), "{}", done.text);
 }
 
-/// Guard: an action has a name of its own | src/work.rs `begin`: numbers from 1
+/// Guard: an action has a name of its own | src/dead_letter_job.rs `begin`: numbers from 1
 #[tokio::test(start_paused = true)]
 async fn a_page_of_a_work_is_of_no_other_work_of_another_process() {
     let begun = async || {

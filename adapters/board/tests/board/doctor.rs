@@ -23,7 +23,7 @@ fn finding(severity: Severity, check: &'static str, detail: &str) -> Finding {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_worst_findings_come_first_and_many_visitors_share_a_check() {
+async fn the_worst_findings_come_first_and_many_users_share_a_check() {
     use Severity::{Failure, Good, Warning};
     let mut check = MockSelfCheck::new();
     check.expect_check().times(1).returning(|| {

@@ -78,7 +78,7 @@ impl Graveyard {
     }
 
     pub(crate) fn read_only(&self) -> Browser {
-        let board = Board::for_visitors(self.stores(), timer(), Arc::new(TwoTokens)).read_only();
+        let board = Board::for_users(self.stores(), timer(), Arc::new(TwoTokens)).read_only();
         Browser::of(board.router())
     }
 

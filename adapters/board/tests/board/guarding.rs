@@ -1,4 +1,4 @@
-//! Promise: without a token no visitor sees or changes anything on the board, unless it listens on this
+//! Promise: without a token no user sees or changes anything on the board, unless it listens on this
 //! machine alone; it does nothing for a page of another site or under a foreign host name
 
 use axum::{Router, http::StatusCode};
@@ -37,7 +37,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Guard: pages need a known user | src/board.rs `router`: no layer `known`
 #[tokio::test(start_paused = true)]
-async fn no_visitor_sees_a_page_or_does_anything_without_a_token() {
+async fn no_user_sees_a_page_or_does_anything_without_a_token() {
     let browser = Browser::guarded(&MemoryStore::new());
     for (method, path) in INSIDE {
         let site = [("sec-fetch-site", "same-origin"), ("content-type", FORM)];

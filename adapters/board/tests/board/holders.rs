@@ -302,9 +302,9 @@ async fn a_lock_is_released_under_the_fence_that_was_shown() {
 /// Guard: a release needs the right to change | src/board.rs `router`: `/leases/release` outside the layer
 /// `changing`
 #[tokio::test(start_paused = true)]
-async fn a_visitor_who_may_only_look_releases_nothing() {
+async fn a_user_who_may_only_look_releases_nothing() {
     let leased = Leased::new();
-    let guarded = Browser::of(Board::for_visitors(leased.stores(), timer(), Arc::new(TwoTokens)).router());
+    let guarded = Browser::of(Board::for_users(leased.stores(), timer(), Arc::new(TwoTokens)).router());
     let read_only = Browser::of(Board::for_everyone(leased.stores(), timer()).read_only().router());
     for browser in [guarded.sign_in("looks").await, read_only] {
         let page = browser.get("/leases?queue=orders%26%3Ci%3E").await;
@@ -314,7 +314,7 @@ async fn a_visitor_who_may_only_look_releases_nothing() {
         }
     }
     assert_eq!(leased.released(), Vec::<String>::new());
-    let changes = Browser::of(Board::for_visitors(leased.stores(), timer(), Arc::new(TwoTokens)).router());
+    let changes = Browser::of(Board::for_users(leased.stores(), timer(), Arc::new(TwoTokens)).router());
     changes.sign_in("changes").await.post("/leases/release", FORM).await;
     assert_eq!(leased.released(), [format!("{QUEUE}/3 7 changes-<b>")], "with the operator's name");
 }

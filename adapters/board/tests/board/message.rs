@@ -81,7 +81,7 @@ async fn a_message_is_shown_in_each_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_is_hidden_until_a_visitor_asks_for_it_by_a_post() {
+async fn a_payload_is_hidden_until_a_user_asks_for_it_by_a_post() {
     let notified = Notified::new();
     let message = message(QUEUE);
     notified.enqueue(message.clone()).await;

@@ -1,4 +1,4 @@
-//! Promise: the board runs no script and shows hostile names as text; many visitors count the queues once
+//! Promise: the board runs no script and shows hostile names as text; many users count the queues once
 
 use std::{sync::Arc, time::Duration};
 

@@ -71,7 +71,7 @@ async fn the_first_pause_stays_and_no_reason_is_needed() {
 
 /// Guard: pauses need the right to change | src/board.rs `router`: `/queue/pause` outside of `changing`
 #[tokio::test(start_paused = true)]
-async fn no_visitor_pauses_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
+async fn no_user_pauses_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
     let graveyard = Graveyard::new();
     let looks = Browser::guarded(&graveyard.store).sign_in("looks").await;
     let read_only = graveyard.read_only().sign_in("changes").await;

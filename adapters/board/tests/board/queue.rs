@@ -64,7 +64,7 @@ async fn an_empty_queue_is_shown_and_a_name_that_is_none_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_visitor_without_a_token_sees_a_queue() {
+async fn no_user_without_a_token_sees_a_queue() {
     let page = Browser::guarded(&MemoryStore::new()).get("/queue?queue=orders").await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
 }

@@ -172,10 +172,10 @@ async fn a_preview_cancels_nothing_and_its_confirmation_takes_back_what_is_pendi
 
 /// Guard: cancelling needs the right to | src/board.rs `router`: its routes outside of `changing`
 #[tokio::test(start_paused = true)]
-async fn no_visitor_cancels_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
+async fn no_user_cancels_with_a_token_that_looks_or_on_a_board_that_is_read_only() {
     let notified = Notified::new();
     let (request, _) = notified.fanned_out(&["user:u-1"]).await;
-    let read_only = Board::for_visitors(stores(&notified.store), timer(), Arc::new(TwoTokens)).read_only();
+    let read_only = Board::for_users(stores(&notified.store), timer(), Arc::new(TwoTokens)).read_only();
     for (browser, token) in
         [(Browser::guarded(&notified.store), "looks"), (Browser::of(read_only.router()), "changes")]
     {

@@ -192,10 +192,10 @@ async fn continuing_a_saga_is_shown_first_and_enqueues_one_message_however_often
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_visitor_who_may_only_look_continues_no_saga() {
+async fn a_user_who_may_only_look_continues_no_saga() {
     let ledger = Ledger::new();
     let id = ledger.saga(1, &[("", 1)]).await;
-    let board = Board::for_visitors(stores(&ledger.store), timer(), Arc::new(TwoTokens));
+    let board = Board::for_users(stores(&ledger.store), timer(), Arc::new(TwoTokens));
     for (board, token) in [(board.clone(), "looks"), (board.read_only(), "changes")] {
         let browser = Browser::of(board.router()).sign_in(token).await;
         let page = browser.get(&format!("/sagas/one?{}", form(id))).await;

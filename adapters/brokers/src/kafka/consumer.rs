@@ -17,7 +17,7 @@ use rdkafka::{
 };
 use tokio::{runtime::Handle, sync::Mutex};
 
-use super::{KafkaPlace, member::Member, progress::InHand, wire};
+use super::{KafkaConfig, member::GroupMember, progress::InHand, wire};
 
 /// Consumes a topic of a Kafka cluster as a member of a consumer group, from the beginning of the topic if the group is new.
 ///
@@ -28,29 +28,29 @@ use super::{KafkaPlace, member::Member, progress::InHand, wire};
 /// A delivery that is dropped or given back is handed over again by the same member, before newer records. Records of a partition that goes to
 /// another member are given to that one; finishing an earlier delivery of it is an error, and changes nothing.
 ///
-/// A member has to ask for records every `max.poll.interval.ms`, 5 minutes unless the place has another setting. While a delivery is held, extending it asks;
+/// A member has to ask for records every `max.poll.interval.ms`, 5 minutes unless the configuration has another setting. While a delivery is held, extending it asks;
 /// a record that comes by that is handed over later.
 ///
 /// Records of a partition come in their order, with one member or several.
 pub struct KafkaConsumer {
-    place: KafkaPlace,
+    config: KafkaConfig,
     topic: String,
     group: String,
-    consumer: Mutex<Option<Arc<StreamConsumer<Member>>>>,
+    consumer: Mutex<Option<Arc<StreamConsumer<GroupMember>>>>,
 }
 
 impl KafkaConsumer {
     /// A member of a group that reads a topic; the cluster is not looked at before the first call.
-    pub fn new(place: KafkaPlace, topic: &str, group: &str) -> Self {
-        Self { place, topic: topic.to_owned(), group: group.to_owned(), consumer: Mutex::default() }
+    pub fn new(config: KafkaConfig, topic: &str, group: &str) -> Self {
+        Self { config, topic: topic.to_owned(), group: group.to_owned(), consumer: Mutex::default() }
     }
 
-    fn begin(&self) -> Result<StreamConsumer<Member>, ConsumeError> {
+    fn begin(&self) -> Result<StreamConsumer<GroupMember>, ConsumeError> {
         if let Some(fault) = wire::fault_of_topic(&self.topic) {
             return Err(self.refused(format_args!("{:?} is no topic: {fault}", self.topic)));
         }
-        let consumer: Result<StreamConsumer<Member>, _> =
-            self.place.member(&self.group).create_with_context(Member::default());
+        let consumer: Result<StreamConsumer<GroupMember>, _> =
+            self.config.member(&self.group).create_with_context(GroupMember::default());
         let consumer = consumer.map_err(|error| self.refused(error))?;
         consumer.subscribe(&[&self.topic]).map_err(|error| self.trouble(&error))?;
         Ok(consumer)
@@ -60,28 +60,28 @@ impl KafkaConsumer {
         match error.rdkafka_error_code() {
             Some(code) if is_final(code) => self.refused(error),
             _ => {
-                let why = format_args!("the topic {:?} of {}: {error}", self.topic, self.place);
+                let why = format_args!("the topic {:?} of {}: {error}", self.topic, self.config);
                 ConsumeError::Away(Reason::new(why))
             }
         }
     }
 
     fn refused(&self, why: impl fmt::Display) -> ConsumeError {
-        let Self { place, topic, group, .. } = self;
+        let Self { config, topic, group, .. } = self;
         ConsumeError::Refused(Reason::new(format_args!(
-            "the group {group:?} cannot read the topic {topic:?} of {place}: {why}"
+            "the group {group:?} cannot read the topic {topic:?} of {config}: {why}"
         )))
     }
 
     fn delivery(
         &self,
-        consumer: &Arc<StreamConsumer<Member>>,
+        consumer: &Arc<StreamConsumer<GroupMember>>,
         record: InHand,
         received: Received,
     ) -> Delivery {
         let kept = Some(received.clone());
         let (consumer, topic, limit) =
-            (Arc::downgrade(consumer), self.topic.clone(), self.place.poll_interval());
+            (Arc::downgrade(consumer), self.topic.clone(), self.config.poll_interval());
         let hold = RecordHold { consumer, topic, record, kept, limit };
         Delivery::new(received, 0, Box::new(hold))
     }
@@ -91,7 +91,7 @@ impl KafkaConsumer {
 ///
 /// It notes one for each broker and each attempt to connect. If each were an answer, a caller that pauses after an error would still get those
 /// of an outage long after its end.
-async fn heard(consumer: &StreamConsumer<Member>) -> Result<BorrowedMessage<'_>, KafkaError> {
+async fn receive(consumer: &StreamConsumer<GroupMember>) -> Result<BorrowedMessage<'_>, KafkaError> {
     let mut given = consumer.recv().await;
     while given.as_ref().is_err_and(passes)
         && let Some(next) = consumer.recv().now_or_never()
@@ -106,7 +106,7 @@ fn passes(error: &KafkaError) -> bool {
         && !error.rdkafka_error_code().is_some_and(is_final)
 }
 
-/// Whether the cluster will go on saying so until somebody changes something.
+/// Whether the cluster repeats this error until an operator changes something.
 fn is_final(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
     matches!(
@@ -138,7 +138,7 @@ impl Consume for KafkaConsumer {
                 return Ok(self.delivery(&consumer, record, received));
             }
             let given = tokio::select! {
-                given = heard(&consumer) => given,
+                given = receive(&consumer) => given,
                 () = member.until_given_back() => continue,
             };
             match given {
@@ -169,7 +169,7 @@ impl Drop for KafkaConsumer {
 ///
 /// The client waits for a cluster that is away as long as a session lasts, and sometimes for ever. So a thread of its own waits, and a runtime that
 /// ends only for a while; a member that has not left by then loses its partitions when its session ends.
-fn leave(consumer: Arc<StreamConsumer<Member>>) {
+fn leave(consumer: Arc<StreamConsumer<GroupMember>>) {
     let (left, leaving) = mpsc::channel();
     let leave = move || {
         drop(consumer);
@@ -178,7 +178,7 @@ fn leave(consumer: Arc<StreamConsumer<Member>>) {
     // Where there can be no thread, it is dropped here.
     let _ = thread::Builder::new().name("kafka-leave".to_owned()).spawn(leave);
     let wait = move || {
-        let _ = leaving.recv_timeout(KafkaPlace::PATIENCE);
+        let _ = leaving.recv_timeout(KafkaConfig::TIMEOUT);
     };
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(wait)),
@@ -187,7 +187,7 @@ fn leave(consumer: Arc<StreamConsumer<Member>>) {
 }
 
 struct RecordHold {
-    consumer: Weak<StreamConsumer<Member>>,
+    consumer: Weak<StreamConsumer<GroupMember>>,
     topic: String,
     record: InHand,
     /// Until the record is finished.
@@ -230,7 +230,7 @@ impl Hold for RecordHold {
 }
 
 /// Leaves the group if the consumer was dropped meanwhile.
-fn release(consumer: Arc<StreamConsumer<Member>>) {
+fn release(consumer: Arc<StreamConsumer<GroupMember>>) {
     if let Some(last) = Arc::into_inner(consumer) {
         leave(Arc::new(last));
     }
@@ -255,7 +255,7 @@ impl Drop for RecordHold {
 impl fmt::Debug for KafkaConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("KafkaConsumer");
-        shown.field("place", &self.place).field("topic", &self.topic).field("group", &self.group);
+        shown.field("config", &self.config).field("topic", &self.topic).field("group", &self.group);
         shown.finish_non_exhaustive()
     }
 }

@@ -10,24 +10,24 @@ use rdkafka::{
 };
 use tokio::sync::Notify;
 
-use super::progress::{Done, InHand, Progress};
+use super::progress::{Done, InHand, PartitionProgress};
 
 /// A member of a consumer group, and what it has in hand. The client tells it which partitions it loses.
 #[derive(Default)]
-pub(super) struct Member {
-    state: Mutex<State>,
+pub(super) struct GroupMember {
+    state: Mutex<MemberState>,
     /// A record was given back.
     given_back: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    progress: Progress,
-    /// Records that are handed over again, by partition and offset, because nobody has finished them.
+struct MemberState {
+    progress: PartitionProgress,
+    /// Records that are handed over again, by partition and offset, because they were not finished.
     again: BTreeMap<(i32, i64), (InHand, Received)>,
 }
 
-impl Member {
+impl GroupMember {
     /// Notes a record that the broker has given.
     pub(super) fn take(&self, partition: i32, offset: i64) -> InHand {
         self.state().progress.take(partition, offset)
@@ -79,14 +79,14 @@ impl Member {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemberState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ClientContext for Member {}
+impl ClientContext for GroupMember {}
 
-impl ConsumerContext for Member {
+impl ConsumerContext for GroupMember {
     fn pre_rebalance(&self, _consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if let Rebalance::Revoke(partitions) = rebalance {
             let mut state = self.state();

@@ -16,22 +16,22 @@
 //! | the record is larger than the client or the topic takes | `Refused` |
 //! | the topic never takes such a record | `Refused` |
 //! | the name can be none of a topic | `Refused` |
-//! | for half the patience, that there is no such topic | `Unavailable` |
-//! | anything else, or nothing within the patience | `Unconfirmed` |
+//! | for half the timeout, that there is no such topic | `Unavailable` |
+//! | anything else, or nothing within the timeout | `Unconfirmed` |
 //!
 //! [`KafkaConsumer`] reads a topic as a member of a consumer group.
 //!
 //! The producer is idempotent: what the client itself sends again is stored once and in its order. What this crate is asked to publish
 //! again may come twice, under its id.
 
+mod config;
 mod consumer;
 mod member;
-mod place;
 mod progress;
 mod publisher;
 mod topic;
 mod wire;
 
+pub use config::KafkaConfig;
 pub use consumer::KafkaConsumer;
-pub use place::KafkaPlace;
 pub use publisher::KafkaPublisher;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How far a member is in each partition that it has: which records are in hand, and up to which all are done.
 #[derive(Default, Debug)]
-pub(super) struct Progress {
+pub(super) struct PartitionProgress {
     partitions: BTreeMap<i32, Partition>,
     terms: u64,
 }
@@ -34,7 +34,7 @@ struct Partition {
     records: VecDeque<(i64, bool)>,
 }
 
-impl Progress {
+impl PartitionProgress {
     /// Notes a record that the broker has given.
     pub(super) fn take(&mut self, partition: i32, offset: i64) -> InHand {
         let terms = &mut self.terms;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_was_in_hand_when_a_partition_was_lost_ends_nothing_later() {
-        let mut progress = Progress::default();
+        let mut progress = PartitionProgress::default();
         let lost = progress.take(0, 5);
         progress.lose(0);
         assert_eq!((progress.has(lost), progress.finish(lost)), (false, Done::Gone));
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_ended_beyond_a_record_that_is_in_hand(gaps in prop::collection::vec(1_i64..5, 1..30), seed: u64) {
-            let mut progress = Progress::default();
+            let mut progress = PartitionProgress::default();
             let mut offset = 0;
             let mut open: Vec<InHand> = gaps.iter().map(|gap| { offset += gap; progress.take(3, offset) }).collect();
             let last = open[open.len() - 1].offset;

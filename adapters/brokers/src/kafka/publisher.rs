@@ -17,8 +17,8 @@ use rdkafka::{
 use tokio::sync::Mutex;
 
 use super::{
-    KafkaPlace,
-    topic::{Standing, ask},
+    KafkaConfig,
+    topic::{TopicStatus, ask},
     wire,
 };
 use crate::answers::Answers;
@@ -28,24 +28,24 @@ use crate::answers::Answers;
 /// All publications of a call are outstanding together, save those of one ordering key, of which each waits for the one before it.
 /// The client has threads of its own; the first call starts them.
 pub struct KafkaPublisher {
-    place: KafkaPlace,
+    config: KafkaConfig,
     producer: Mutex<Option<FutureProducer>>,
 }
 
 impl KafkaPublisher {
-    /// A publisher to this place; it is not looked at before the first call.
-    pub fn new(place: KafkaPlace) -> Self {
-        Self { place, producer: Mutex::default() }
+    /// A publisher with this configuration; it connects at the first call.
+    pub fn new(config: KafkaConfig) -> Self {
+        Self { config, producer: Mutex::default() }
     }
 
     /// Connects, and says what is in the way otherwise.
     pub async fn reach(&self) -> Result<(), Reason> {
         let producer = self.producer().await.map_err(Reason::new)?;
-        let patience = self.place.patience();
-        let asked = tokio::task::spawn_blocking(move || producer.client().fetch_metadata(None, patience));
+        let timeout = self.config.timeout();
+        let asked = tokio::task::spawn_blocking(move || producer.client().fetch_metadata(None, timeout));
         match asked.await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(Reason::new(format_args!("{} cannot be reached: {error}", self.place))),
+            Ok(Err(error)) => Err(Reason::new(format_args!("{} cannot be reached: {error}", self.config))),
             Err(ended) => Err(Reason::new(ended)),
         }
     }
@@ -56,10 +56,10 @@ impl KafkaPublisher {
         if let Some(producer) = known.as_ref().filter(|producer| producer.client().fatal_error().is_none()) {
             return Ok(producer.clone());
         }
-        let made: Result<FutureProducer, _> = self.place.producer().create();
+        let made: Result<FutureProducer, _> = self.config.producer().create();
         match made {
             Ok(producer) => Ok(known.insert(producer).clone()),
-            Err(error) => Err(format!("no producer for {}: {error}", self.place)),
+            Err(error) => Err(format!("no producer for {}: {error}", self.config)),
         }
     }
 }
@@ -71,8 +71,8 @@ impl Publish for KafkaPublisher {
             Ok(producer) => producer,
             Err(why) => return vec![Published::unsent(why); publications.len()],
         };
-        let mut call = Call { place: &self.place, producer, publications, asked: BTreeMap::new() };
-        let mut answers = Answers::to(publications, self.place.timer());
+        let mut call = KafkaCall { config: &self.config, producer, publications, asked: BTreeMap::new() };
+        let mut answers = Answers::to(publications, self.config.timer());
         while let Some(wave) = answers.next_wave() {
             call.send(&wave, &mut answers).await;
         }
@@ -81,15 +81,15 @@ impl Publish for KafkaPublisher {
 }
 
 /// One call of `publish`, on its way.
-struct Call<'a> {
-    place: &'a KafkaPlace,
+struct KafkaCall<'a> {
+    config: &'a KafkaConfig,
     producer: FutureProducer,
     publications: &'a [Publication],
     /// What the cluster has said of topics.
-    asked: BTreeMap<&'a str, Standing>,
+    asked: BTreeMap<&'a str, TopicStatus>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> KafkaCall<'a> {
     const ASKED_AT_ONCE: usize = 32;
 
     /// Sends a wave and notes every answer.
@@ -124,9 +124,9 @@ impl<'a> Call<'a> {
         let mut there = Vec::new();
         for at in unsure.iter().copied() {
             match self.asked.get(&*publications[at].place).cloned() {
-                Some(Standing::There) => there.push(at),
-                Some(Standing::Missing) => answers.give(at, self.answer(at, Sent::Missing)),
-                Some(Standing::Unheard(why)) => answers.give(at, self.answer(at, Sent::Trouble(why))),
+                Some(TopicStatus::There) => there.push(at),
+                Some(TopicStatus::Missing) => answers.give(at, self.answer(at, Sent::Missing)),
+                Some(TopicStatus::Unknown(why)) => answers.give(at, self.answer(at, Sent::Trouble(why))),
                 None => {}
             }
         }
@@ -135,21 +135,21 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Asks about topics of which nothing is known yet, several at the same time: each that is missing takes half the patience, and a thread.
+    /// Asks about topics of which nothing is known yet, several at the same time: each that is missing takes half the timeout, and a thread.
     async fn ask_all(&mut self, topics: impl Iterator<Item = &'a str>) {
         let unknown: BTreeSet<&str> = topics.filter(|topic| !self.asked.contains_key(topic)).collect();
-        let (producer, place) = (&self.producer, self.place);
-        let ask = async |topic| (topic, ask(producer, topic, place.patience() / 2, place.timer()).await);
+        let (producer, config) = (&self.producer, self.config);
+        let ask = async |topic| (topic, ask(producer, topic, config.timeout() / 2, config.timer()).await);
         let asks: Vec<_> = unknown.into_iter().map(ask).collect();
-        let heard: Vec<_> = iter(asks).buffer_unordered(Self::ASKED_AT_ONCE).collect().await;
-        self.asked.extend(heard);
+        let answers: Vec<_> = iter(asks).buffer_unordered(Self::ASKED_AT_ONCE).collect().await;
+        self.asked.extend(answers);
     }
 
     /// Sends these at once, and waits for their answers; what is not answered in time is left out.
     async fn outstanding(&self, wave: &[usize]) -> Vec<(usize, Sent)> {
         // The client gives up by itself just before.
-        let limit = self.place.patience() + std::time::Duration::from_secs(1);
-        let deadline = Deadline::after(limit, self.place.timer());
+        let limit = self.config.timeout() + std::time::Duration::from_secs(1);
+        let deadline = Deadline::after(limit, self.config.timer());
         let send = |at: &usize| {
             let (at, publication) = (*at, &self.publications[*at]);
             let sent = match wire::fault_of_topic(&publication.place) {
@@ -192,21 +192,21 @@ impl<'a> Call<'a> {
                 "the topic {topic:?} takes no such record; if it is compacted, each record needs a key"
             )),
             Sent::Refused(code) => {
-                Published::refused(format_args!("{} has no topic {topic:?}: {code}", self.place))
+                Published::refused(format_args!("{} has no topic {topic:?}: {code}", self.config))
             }
-            Sent::Missing => Published::unavailable(format_args!("{} has no topic {topic:?}", self.place)),
+            Sent::Missing => Published::unavailable(format_args!("{} has no topic {topic:?}", self.config)),
             Sent::Unsure(code) => {
-                Published::unconfirmed(format_args!("{} did not confirm it: {code}", self.place))
+                Published::unconfirmed(format_args!("{} did not confirm it: {code}", self.config))
             }
             Sent::Trouble(why) => {
-                Published::unconfirmed(format_args!("{} did not confirm it: {why}", self.place))
+                Published::unconfirmed(format_args!("{} did not confirm it: {why}", self.config))
             }
         }
     }
 
     fn silence(&self) -> Published {
-        let (place, patience) = (self.place, self.place.patience());
-        Published::unconfirmed(format_args!("{place} did not confirm it within {patience:?}"))
+        let (config, timeout) = (self.config, self.config.timeout());
+        Published::unconfirmed(format_args!("{config} did not confirm it within {timeout:?}"))
     }
 }
 
@@ -217,7 +217,7 @@ enum Sent {
     NoTopic(&'static str),
     TooLargeForClient,
     Refused(RDKafkaErrorCode),
-    /// The client does not know the topic, or may not write to it, by what it last heard.
+    /// The client does not know the topic, or may not write to it, by the last metadata that it received.
     Unsure(RDKafkaErrorCode),
     /// There is no such topic.
     Missing,
@@ -253,6 +253,6 @@ fn sent_later(error: &KafkaError) -> Sent {
 
 impl fmt::Debug for KafkaPublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KafkaPublisher").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("KafkaPublisher").field("config", &self.config).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use rdkafka::{
     producer::FutureRecord,
 };
 
-use crate::parts::{Names, Parts};
+use crate::parts::{Names, ReceivedParts};
 
 /// The header that holds the message's id.
 const ID: &str = "message-id";
@@ -46,7 +46,7 @@ fn headers(publication: &Publication) -> OwnedHeaders {
 /// A record of a topic. A tombstone of another sender has an empty body.
 pub(super) fn received(record: &BorrowedMessage<'_>) -> Received {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut parts = Parts { key: record.key().map(text), ..Parts::default() };
+    let mut parts = ReceivedParts { key: record.key().map(text), ..ReceivedParts::default() };
     for header in record.headers().into_iter().flat_map(Headers::iter) {
         parts.take(&NAMES, header.key, header.value.map(text).unwrap_or_default());
     }

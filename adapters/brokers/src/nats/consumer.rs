@@ -19,8 +19,8 @@ use futures::{FutureExt, StreamExt};
 use tokio::sync::Mutex;
 
 use super::{
-    NatsPlace, NatsPublisher,
-    link::{Link, Session},
+    NatsConfig, NatsPublisher,
+    client::{NatsClient, Session},
     wire,
 };
 use crate::{next_extension::NextExtension, no_connection::NoConnection};
@@ -34,22 +34,22 @@ use crate::{next_extension::NextExtension, no_connection::NoConnection};
 /// behind what was given meanwhile, so only [`at_most(1)`](Self::at_most) keeps the order when a consumer dies.
 ///
 /// A consumer of this name that the server pushes messages to, that needs no acknowledgements of each, or that has a `max_deliver` is refused,
-/// because messages would be lost that nobody has handled.
+/// because messages would be lost that no handler has finished.
 pub struct NatsConsumer {
-    place: NatsPlace,
+    config: NatsConfig,
     stream: String,
     name: String,
     subject: String,
     most: Option<u32>,
     prefetch: u16,
-    link: Link,
+    client: NatsClient,
     given: Arc<Mutex<Option<Consuming>>>,
 }
 
 struct Consuming {
     consumer: consumer::Consumer<pull::Config>,
     /// What was asked for last, until all of it is here or the server has no more.
-    batch: Option<Asked>,
+    batch: Option<PulledBatch>,
     /// The server had nothing when it was asked last.
     waits: bool,
     /// Messages that wait here, and whose time begins again when that of a message in hand does.
@@ -59,7 +59,7 @@ struct Consuming {
 }
 
 /// Messages that were asked for on a connection, which had been lost so often by then.
-struct Asked {
+struct PulledBatch {
     messages: pull::Batch,
     session: Session,
     lost: u64,
@@ -72,14 +72,14 @@ impl NatsConsumer {
     const ASK: Duration = Duration::from_secs(5);
     /// How long a fetch stays open: longer than its messages are held.
     const OPEN: Duration = Duration::from_secs(3600);
-    /// How many messages are fetched together unless somebody says otherwise.
+    /// How many messages are fetched together by default.
     pub const PREFETCH: u16 = 16;
 
     /// A consumer of this name on a stream; the server is not looked at before the first call.
-    pub fn new(place: NatsPlace, stream: &str, name: &str) -> Self {
+    pub fn new(config: NatsConfig, stream: &str, name: &str) -> Self {
         let (stream, name, subject) = (stream.to_owned(), name.to_owned(), String::new());
-        let (most, prefetch, link, given) = (None, Self::PREFETCH, Link::default(), Arc::default());
-        Self { place, stream, name, subject, most, prefetch, link, given }
+        let (most, prefetch, client, given) = (None, Self::PREFETCH, NatsClient::default(), Arc::default());
+        Self { config, stream, name, subject, most, prefetch, client, given }
     }
 
     /// Takes messages of this subject only, which may have wildcards, if the consumer is made here.
@@ -103,10 +103,10 @@ impl NatsConsumer {
     }
 
     async fn begin(&self) -> Result<Consuming, ConsumeError> {
-        let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
-        let deadline = Deadline::after(NatsPublisher::PATIENCE, &self.place.timer);
+        let session = self.client.session(&self.config, NatsPublisher::TIMEOUT).await?;
+        let deadline = Deadline::after(NatsPublisher::TIMEOUT, &self.config.timer);
         let stream = deadline.within(session.context.get_stream(&self.stream)).await;
-        let silent = || NoConnection::away(format_args!("{} does not answer", self.place));
+        let silent = || NoConnection::away(format_args!("{} does not answer", self.config));
         let stream = stream.ok_or_else(silent)?.map_err(|error| match error.kind() {
             GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => self.refused(&error),
             GetStreamErrorKind::JetStream(_) => self.refused(&error),
@@ -130,7 +130,7 @@ impl NatsConsumer {
         if let Some(why) = loss_by(&consumer.cached_info().config) {
             return Err(self.unsuited(why));
         }
-        let extension = NextExtension::within(consumer.cached_info().config.ack_wait, &self.place.timer);
+        let extension = NextExtension::within(consumer.cached_info().config.ack_wait, &self.config.timer);
         Ok(Consuming { consumer, batch: None, ahead: VecDeque::new(), extension, waits: false })
     }
 
@@ -148,10 +148,10 @@ impl NatsConsumer {
                 consuming.waits = false;
                 return Ok(message);
             }
-            let Asked { messages, session, lost } = match &mut consuming.batch {
+            let PulledBatch { messages, session, lost } = match &mut consuming.batch {
                 Some(asked) => asked,
                 None => {
-                    let session = self.link.session(&self.place, NatsPublisher::PATIENCE).await?;
+                    let session = self.client.session(&self.config, NatsPublisher::TIMEOUT).await?;
                     let lost = session.standing.borrow().lost;
                     let most = consuming.consumer.cached_info().config.max_expires;
                     let open = if most.is_zero() { Self::OPEN } else { Self::OPEN.min(most) };
@@ -161,17 +161,21 @@ impl NatsConsumer {
                         false => fetch.max_messages(self.prefetch.into()).expires(open).messages().await,
                     };
                     consuming.waits = true;
-                    consuming.batch.insert(Asked { messages: messages.map_err(|e| away(&e))?, session, lost })
+                    consuming.batch.insert(PulledBatch {
+                        messages: messages.map_err(|e| away(&e))?,
+                        session,
+                        lost,
+                    })
                 }
             };
             let given = tokio::select! {
                 biased;
                 given = messages.next() => given,
                 _ = session.standing.wait_for(|standing| standing.lost != *lost) => {
-                    return Err(away(&format_args!("the connection to {} was lost", self.place)));
+                    return Err(away(&format_args!("the connection to {} was lost", self.config)));
                 }
                 // A server may forget what it was asked for.
-                () = self.place.timer.sleep(Self::ASK * 2) => None,
+                () = self.config.timer.sleep(Self::ASK * 2) => None,
             };
             match given {
                 // Nothing was here, so all that is ahead comes from now on.
@@ -186,14 +190,14 @@ impl NatsConsumer {
     }
 
     fn unsuited(&self, why: &str) -> ConsumeError {
-        let Self { place, stream, name, .. } = self;
+        let Self { config, stream, name, .. } = self;
         ConsumeError::Refused(Reason::new(format_args!(
-            "the consumer {name:?} of the stream {stream:?} of {place} {why}; name another, or delete it, and it is made anew"
+            "the consumer {name:?} of the stream {stream:?} of {config} {why}; name another, or delete it, and it is created again"
         )))
     }
 
     fn refused(&self, error: &dyn fmt::Display) -> ConsumeError {
-        let why = format_args!("{} has no stream {:?} for us: {error}", self.place, self.stream);
+        let why = format_args!("{} has no stream {:?} for us: {error}", self.config, self.stream);
         ConsumeError::Refused(Reason::new(why))
     }
 }
@@ -221,7 +225,7 @@ impl NatsConsumer {
     fn delivery(&self, message: Message, ack_wait: Duration) -> Delivery {
         let times = message.info().map_or(0, |info| u64::try_from(info.delivered).unwrap_or(0));
         let received = wire::received(&message.subject, message.headers.as_ref(), message.payload.to_vec());
-        let (given, timer) = (Arc::downgrade(&self.given), Arc::clone(&self.place.timer));
+        let (given, timer) = (Arc::downgrade(&self.given), Arc::clone(&self.config.timer));
         Delivery::new(received, times, Box::new(JetStreamHold { message, ack_wait, given, timer }))
     }
 }
@@ -249,12 +253,12 @@ impl Consuming {
     }
 }
 
-/// How a consumer of somebody else would lose messages, if it would.
+/// How a consumer that another program created would lose messages, if it would.
 fn loss_by(config: &Config) -> Option<&'static str> {
     match (config.ack_policy, config.max_deliver) {
         (AckPolicy::Explicit, ..=0) => None,
         (AckPolicy::Explicit, _) => {
-            Some("has a max_deliver, after which a message comes no more that nobody has handled")
+            Some("has a max_deliver, after which the server delivers no message again, handled or not")
         }
         _ => Some(
             "does not want each message to be acknowledged, so one would be lost with the process that has it",
@@ -298,7 +302,7 @@ impl Hold for JetStreamHold {
         let client = self.message.context.client();
         // An answer without a consumer behind it, as after the stream was deleted, is an error of a request.
         let answer = client.request(reply, AckKind::Ack.into());
-        let answer = Deadline::after(NatsPublisher::PATIENCE, &self.timer).within(answer).await;
+        let answer = Deadline::after(NatsPublisher::TIMEOUT, &self.timer).within(answer).await;
         answer.ok_or_else(silence)?.map(|_| ()).map_err(|error| away(&error))
     }
 
@@ -315,7 +319,7 @@ async fn in_progress(message: &Message) -> Result<(), ConsumeError> {
 impl fmt::Debug for NatsConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("NatsConsumer");
-        shown.field("place", &self.place).field("stream", &self.stream).field("name", &self.name);
+        shown.field("config", &self.config).field("stream", &self.stream).field("name", &self.name);
         shown.finish_non_exhaustive()
     }
 }

@@ -12,12 +12,12 @@
 //! | `ce-NAME` | an attribute of its CloudEvent, percent-encoded as the CloudEvents binding for NATS says |
 //! | all others | the headers of the message by their names |
 
+mod client;
+mod config;
 mod consumer;
-mod link;
-mod place;
 mod publisher;
 mod wire;
 
+pub use config::{NatsConfig, NatsLogin};
 pub use consumer::NatsConsumer;
-pub use place::{NatsLogin, NatsPlace};
 pub use publisher::NatsPublisher;

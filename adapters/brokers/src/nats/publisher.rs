@@ -14,8 +14,8 @@ use claimstream_domain::{Publication, Published, Reason};
 use claimstream_ports::{Deadline, Publish};
 
 use super::{
-    NatsPlace,
-    link::{Link, Session},
+    NatsConfig,
+    client::{NatsClient, Session},
     wire,
 };
 use crate::{
@@ -39,28 +39,28 @@ use crate::{
 /// | anything else; silence; a lost connection | unconfirmed |
 /// | none, because there is no connection, or no time for another round | unsent |
 pub struct NatsPublisher {
-    place: NatsPlace,
-    link: Link,
+    config: NatsConfig,
+    client: NatsClient,
 }
 
 impl NatsPublisher {
     /// How long the answers to messages may take that are on the way together. A call has several rounds of those where it has
     /// several messages of a key.
-    pub const PATIENCE: Duration = Duration::from_secs(4);
+    pub const TIMEOUT: Duration = Duration::from_secs(4);
 
-    /// Publishes at this place; it is not looked at before the first call.
-    pub fn new(place: NatsPlace) -> Self {
-        Self { place, link: Link::default() }
+    /// A publisher with this configuration; it connects at the first call.
+    pub fn new(config: NatsConfig) -> Self {
+        Self { config, client: NatsClient::default() }
     }
 
     /// Connects, and asks whether JetStream is there; says what is in the way otherwise.
     pub async fn reach(&self) -> Result<(), Reason> {
-        let session = self.link.session(&self.place, Self::PATIENCE).await.map_err(NoConnection::reason)?;
+        let session = self.client.session(&self.config, Self::TIMEOUT).await.map_err(NoConnection::reason)?;
         let account = self.deadline().within(session.context.query_account()).await;
-        let account = account.ok_or_else(|| Reason::new(format_args!("{} does not answer", self.place)))?;
+        let account = account.ok_or_else(|| Reason::new(format_args!("{} does not answer", self.config)))?;
         account
             .map(|_| ())
-            .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.place)))
+            .map_err(|e| Reason::new(format_args!("{} has no JetStream for us: {e}", self.config)))
     }
 
     /// What is in the way at this subject: a rule of subjects, or as far as the server says, that no stream takes it.
@@ -68,7 +68,7 @@ impl NatsPublisher {
         if let Some(fault) = wire::fault_of_subject(subject) {
             return Some(Reason::new(format_args!("nothing is published at the subject {subject}: {fault}")));
         }
-        let session = self.link.session(&self.place, Self::PATIENCE).await.ok()?;
+        let session = self.client.session(&self.config, Self::TIMEOUT).await.ok()?;
         let error = self.deadline().within(session.context.stream_by_subject(subject)).await?.err()?;
         let is_missing = error.kind() == GetStreamByNameErrorKind::NotFound;
         is_missing.then(|| Reason::new(format_args!("no stream takes the subject {subject}; make one")))
@@ -76,7 +76,7 @@ impl NatsPublisher {
 
     /// Until when the answers to messages that are sent now are waited for.
     fn deadline(&self) -> Deadline {
-        Deadline::after(Self::PATIENCE, &self.place.timer)
+        Deadline::after(Self::TIMEOUT, &self.config.timer)
     }
 
     /// Says why a message that nothing answered to was not taken.
@@ -98,12 +98,12 @@ impl NatsPublisher {
 #[async_trait]
 impl Publish for NatsPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
-        let session = match self.link.session(&self.place, Self::PATIENCE).await {
+        let session = match self.client.session(&self.config, Self::TIMEOUT).await {
             Ok(session) => session,
             Err(no) => return vec![Published::Unsent(no.reason()); publications.len()],
         };
-        let mut call = Call::new(self, session, publications);
-        let longest = Deadline::after(LONGEST, &self.place.timer);
+        let mut call = NatsCall::new(self, session, publications);
+        let longest = Deadline::after(LONGEST, &self.config.timer);
         for wave in waves(publications) {
             match longest.has_passed() {
                 true => call.leave(&wave),
@@ -116,12 +116,12 @@ impl Publish for NatsPublisher {
 
 impl fmt::Debug for NatsPublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NatsPublisher").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("NatsPublisher").field("config", &self.config).finish_non_exhaustive()
     }
 }
 
 /// One call of `publish`.
-struct Call<'a> {
+struct NatsCall<'a> {
     publisher: &'a NatsPublisher,
     session: Session,
     publications: &'a [Publication],
@@ -137,7 +137,7 @@ struct Call<'a> {
     until: Deadline,
 }
 
-impl<'a> Call<'a> {
+impl<'a> NatsCall<'a> {
     fn new(publisher: &'a NatsPublisher, session: Session, publications: &'a [Publication]) -> Self {
         let answers = vec![Published::unsent("it waits for another message of its key"); publications.len()];
         let (lost, until) = (session.standing.borrow().lost, publisher.deadline());
@@ -240,13 +240,13 @@ fn answer_to(error: &PublishError) -> Published {
         return Published::refused("the message is larger than the server takes");
     }
     match error.source().and_then(|source| source.downcast_ref::<jetstream::Error>()) {
-        Some(told) if is_for_good(told.error_code()) => {
-            Published::refused(format_args!("the stream will never take the message: {told}"))
+        Some(reason) if is_for_good(reason.error_code()) => {
+            Published::refused(format_args!("the stream will never take the message: {reason}"))
         }
-        Some(told) if is_full(told.error_code()) => {
-            Published::unavailable(format_args!("the stream takes no message now: {told}"))
+        Some(reason) if is_full(reason.error_code()) => {
+            Published::unavailable(format_args!("the stream takes no message now: {reason}"))
         }
-        Some(told) => Published::unconfirmed(format_args!("the stream did not take the message: {told}")),
+        Some(reason) => Published::unconfirmed(format_args!("the stream did not take the message: {reason}")),
         None => Published::unconfirmed(error),
     }
 }
@@ -272,5 +272,5 @@ fn connection_lost() -> Published {
 }
 
 fn silence() -> Published {
-    Published::unconfirmed(format_args!("no answer within {:?}", NatsPublisher::PATIENCE))
+    Published::unconfirmed(format_args!("no answer within {:?}", NatsPublisher::TIMEOUT))
 }

@@ -2,7 +2,7 @@ use async_nats::{HeaderMap, jetstream::message::PublishMessage};
 use claimstream_domain::{Publication, Received};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-use crate::parts::{Names, Parts};
+use crate::parts::{Names, ReceivedParts};
 
 /// The header that holds the id of the message.
 pub(super) const ID: &str = "claimstream-id";
@@ -44,7 +44,7 @@ fn encoded(value: &str) -> String {
 
 /// A message that came at this subject.
 pub(super) fn received(subject: &str, headers: Option<&HeaderMap>, body: Vec<u8>) -> Received {
-    let (mut parts, mut repetition) = (Parts::default(), None);
+    let (mut parts, mut repetition) = (ReceivedParts::default(), None);
     for (name, values) in headers.into_iter().flat_map(HeaderMap::iter) {
         let name: &str = name.as_ref();
         let is_encoded = name == KEY || name.starts_with(ATTRIBUTE);

@@ -12,7 +12,7 @@ use lapin::{
 };
 use tokio::sync::{Mutex, mpsc};
 
-use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
+use super::{config::RabbitMqConfig, error_kind::ChannelErrorKind, properties::received_of};
 
 /// Consumes a queue of a RabbitMQ, which must be there.
 ///
@@ -28,7 +28,7 @@ use super::{place::RabbitMqPlace, properties::received_of, refusal::Meaning};
 ///
 /// [`Delivery::times`] is known of a quorum queue, and of the first delivery from a classic one; otherwise it is 0.
 pub struct RabbitMqConsumer {
-    place: RabbitMqPlace,
+    config: RabbitMqConfig,
     queue: String,
     prefetch: u16,
     limit: Duration,
@@ -45,15 +45,15 @@ struct Consuming {
 type Arrived = (lapin::Result<Given>, Duration);
 
 impl RabbitMqConsumer {
-    /// How many messages the broker sends ahead unless somebody says otherwise.
+    /// How many messages the broker sends ahead by default.
     pub const PREFETCH: u16 = 100;
     /// The `consumer_timeout` of a broker that says nothing else.
     pub const LIMIT: Duration = Duration::from_secs(30 * 60);
 
     /// A consumer of this queue; the broker is not looked at before the first call.
-    pub fn new(place: RabbitMqPlace, queue: &str) -> Self {
+    pub fn new(config: RabbitMqConfig, queue: &str) -> Self {
         let (queue, prefetch, limit) = (queue.to_owned(), Self::PREFETCH, Self::LIMIT);
-        Self { place, queue, prefetch, limit, consuming: Mutex::default() }
+        Self { config, queue, prefetch, limit, consuming: Mutex::default() }
     }
 
     /// Has the broker send at most so many messages ahead of their acknowledgements.
@@ -69,11 +69,11 @@ impl RabbitMqConsumer {
     }
 
     async fn begin(&self) -> Result<Consuming, ConsumeError> {
-        let connection = self.place.connect("claimstream consumer").await?;
-        match self.place.deadline().within(self.consume(&connection)).await {
+        let connection = self.config.connect("claimstream consumer").await?;
+        match self.config.deadline().within(self.consume(&connection)).await {
             Some(Ok(given)) => Ok(Consuming { _connection: connection, arrived: self.arrivals(given) }),
             Some(Err(error)) => Err(self.trouble(&error)),
-            None => Err(away(format_args!("{} does not answer", self.place))),
+            None => Err(away(format_args!("{} does not answer", self.config))),
         }
     }
 
@@ -88,7 +88,7 @@ impl RabbitMqConsumer {
     /// Notes when each message arrives, on a task that ends with the connection or with the consumer.
     fn arrivals(&self, mut given: Consumer) -> mpsc::UnboundedReceiver<Arrived> {
         let (arrive, arrived) = mpsc::unbounded_channel();
-        let timer = Arc::clone(self.place.timer());
+        let timer = Arc::clone(self.config.timer());
         tokio::spawn(async move {
             // The connection lives as long as this has a part of it.
             loop {
@@ -106,14 +106,18 @@ impl RabbitMqConsumer {
     }
 
     fn trouble(&self, error: &lapin::Error) -> ConsumeError {
-        match Meaning::of(error) {
-            Meaning::NoExchange => {
-                let why = format_args!("{} has no queue {:?}; declare it", self.place, self.queue);
+        match ChannelErrorKind::of(error) {
+            ChannelErrorKind::NoExchange => {
+                let why = format_args!("{} has no queue {:?}; declare it", self.config, self.queue);
                 ConsumeError::Refused(Reason::new(why))
             }
-            Meaning::Never(why) | Meaning::NotNow(why) => ConsumeError::Refused(Reason::new(why)),
-            Meaning::NodeDown(why) => away(why),
-            Meaning::Lost(why) => away(format_args!("the connection to {} ended: {why}", self.place)),
+            ChannelErrorKind::Never(why) | ChannelErrorKind::NotNow(why) => {
+                ConsumeError::Refused(Reason::new(why))
+            }
+            ChannelErrorKind::NodeDown(why) => away(why),
+            ChannelErrorKind::Lost(why) => {
+                away(format_args!("the connection to {} ended: {why}", self.config))
+            }
         }
     }
 }
@@ -139,7 +143,7 @@ impl Consume for RabbitMqConsumer {
                 *known = None;
                 Err(away(format_args!(
                     "{} gives no more of {:?}, as when the queue was deleted",
-                    self.place, self.queue
+                    self.config, self.queue
                 )))
             }
         }
@@ -149,8 +153,8 @@ impl Consume for RabbitMqConsumer {
 impl RabbitMqConsumer {
     fn delivery(&self, given: Given, arrived: Duration) -> Delivery {
         let times = times(&given);
-        let (acker, place) = (Some(given.acker.clone()), self.place.clone());
-        let hold = AmqpHold { acker, place, arrived, limit: self.limit };
+        let (acker, config) = (Some(given.acker.clone()), self.config.clone());
+        let hold = AmqpHold { acker, config, arrived, limit: self.limit };
         Delivery::new(received_of(given, &self.queue), times, Box::new(hold))
     }
 }
@@ -172,8 +176,8 @@ fn away(why: impl fmt::Display) -> ConsumeError {
 
 struct AmqpHold {
     acker: Option<Acker>,
-    /// The client may never say what became of an answer when its connection breaks meanwhile, so the place's limit bounds it.
-    place: RabbitMqPlace,
+    /// The client may never say what became of an answer when its connection breaks meanwhile, so the configured limit bounds it.
+    config: RabbitMqConfig,
     arrived: Duration,
     limit: Duration,
 }
@@ -181,20 +185,20 @@ struct AmqpHold {
 #[async_trait]
 impl Hold for AmqpHold {
     fn limit(&self) -> HoldLimit {
-        let held = self.place.timer().now().saturating_sub(self.arrived);
+        let held = self.config.timer().now().saturating_sub(self.arrived);
         HoldLimit::Fixed { all: self.limit, left: self.limit.saturating_sub(held) }
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(self.place.deadline().within(acker.ack(Default::default())).await),
+            Some(acker) => answered(self.config.deadline().within(acker.ack(Default::default())).await),
             None => Ok(()),
         }
     }
 
     async fn give_back(mut self: Box<Self>) -> Result<(), ConsumeError> {
         match self.acker.take() {
-            Some(acker) => answered(self.place.deadline().within(acker.nack(REQUEUE)).await),
+            Some(acker) => answered(self.config.deadline().within(acker.nack(REQUEUE)).await),
             None => Ok(()),
         }
     }
@@ -231,6 +235,6 @@ impl Drop for AmqpHold {
 impl fmt::Debug for RabbitMqConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("RabbitMqConsumer");
-        shown.field("place", &self.place).field("queue", &self.queue).finish_non_exhaustive()
+        shown.field("config", &self.config).field("queue", &self.queue).finish_non_exhaustive()
     }
 }

@@ -22,16 +22,16 @@
 //! in a queue that is not durable is lost when the broker restarts, whatever it has confirmed.
 //!
 //! The client writes each message that was returned to the log, with its body, under the target `lapin` as a warning. A
-//! program whose messages are nobody's business takes errors only of that target.
+//! program with confidential messages records only errors of that target.
 
+mod config;
+mod confirm_channel;
 mod consumer;
-mod line;
-mod place;
+mod error_kind;
 mod properties;
 mod publisher;
-mod refusal;
 mod route;
 
+pub use config::RabbitMqConfig;
 pub use consumer::RabbitMqConsumer;
-pub use place::RabbitMqPlace;
 pub use publisher::RabbitMqPublisher;

@@ -7,7 +7,7 @@ use lapin::{
     types::{AMQPValue, FieldTable, ShortString},
 };
 
-use crate::parts::{Names, Parts};
+use crate::parts::{Names, ReceivedParts};
 
 /// The header that holds the ordering key.
 const KEY: &str = "claimstream-key";
@@ -25,7 +25,7 @@ const CONTENT_TYPE: &str = "datacontenttype";
 /// Kept when the broker restarts, if the queue is durable.
 const PERSISTENT: u8 = 2;
 
-/// Everything that travels beside the body of a publication.
+/// The properties and headers of a publication.
 pub(super) fn properties_of(publication: &Publication) -> BasicProperties {
     BasicProperties::default()
         .with_message_id(ShortString::from(publication.id.to_string()))
@@ -50,10 +50,10 @@ fn headers_of(publication: &Publication) -> FieldTable {
 /// A message that came from `queue`.
 pub(super) fn received_of(given: Delivery, queue: &str) -> Received {
     let properties = &given.properties;
-    let mut parts = Parts {
+    let mut parts = ReceivedParts {
         id: properties.message_id().as_ref().map(ToString::to_string).unwrap_or_default(),
         content_type: properties.content_type().as_ref().map(ToString::to_string),
-        ..Parts::default()
+        ..ReceivedParts::default()
     };
     for (name, value) in properties.headers().iter().flat_map(|headers| headers.inner()) {
         if let Some(value) = text_of(value) {

@@ -14,11 +14,11 @@ use lapin::{
 };
 
 use super::{
-    line::{BLOCKED, Line, Lines},
-    place::RabbitMqPlace,
+    config::RabbitMqConfig,
+    confirm_channel::{BLOCKED, ConfirmChannel, ConfirmChannels},
+    error_kind::ChannelErrorKind,
     properties::properties_of,
-    refusal::Meaning,
-    route::Route,
+    route::ExchangeRoute,
 };
 use crate::{answers::Answers, waves::TOO_LATE};
 
@@ -27,13 +27,13 @@ use crate::{answers::Answers, waves::TOO_LATE};
 /// All publications of a call are outstanding together, save those of one ordering key, of which each waits for the one before
 /// it. Calls that run at the same time have a connection each, so that none disturbs another; a connection is kept for the next call.
 pub struct RabbitMqPublisher {
-    lines: Lines,
+    lines: ConfirmChannels,
 }
 
 impl RabbitMqPublisher {
-    /// A publisher to this place; it is not looked at before the first call.
-    pub fn new(place: RabbitMqPlace) -> Self {
-        Self { lines: Lines::to(place) }
+    /// A publisher with this configuration; it connects at the first call.
+    pub fn new(config: RabbitMqConfig) -> Self {
+        Self { lines: ConfirmChannels::to(config) }
     }
 
     /// Connects, and says what is in the way otherwise.
@@ -46,23 +46,23 @@ impl RabbitMqPublisher {
     /// What is missing at this place, as far as the broker says: its exchange, or its queue. Whether an exchange routes a message to a queue is
     /// not asked.
     pub async fn lacks(&self, place: &str) -> Option<Reason> {
-        let route = match Route::of(place) {
+        let route = match ExchangeRoute::of(place) {
             Ok(route) => route,
             Err(why) => return Some(Reason::new(why)),
         };
         let line = self.lines.take().await.ok()?;
-        let Some(answer) = self.lines.place().deadline().within(ask_for(&line, &route)).await else {
+        let Some(answer) = self.lines.config().deadline().within(ask_for(&line, &route)).await else {
             self.lines.give_up(line);
             return None;
         };
         self.lines.keep(line);
         let Err(error) = answer else { return None };
-        match (Meaning::of(&error), route.exchange.as_str()) {
-            (Meaning::NoExchange, "") => {
+        match (ChannelErrorKind::of(&error), route.exchange.as_str()) {
+            (ChannelErrorKind::NoExchange, "") => {
                 let queue = route.routing_key.as_str();
                 Some(Reason::new(format_args!("RabbitMQ has no queue {queue:?}; declare it")))
             }
-            (Meaning::NoExchange, exchange) => {
+            (ChannelErrorKind::NoExchange, exchange) => {
                 Some(Reason::new(format_args!("RabbitMQ has no exchange {exchange:?}; declare it")))
             }
             _ => None,
@@ -71,7 +71,7 @@ impl RabbitMqPublisher {
 }
 
 /// An error says that what the route leads to is not there, or that the channel is gone.
-async fn ask_for(line: &Line, route: &Route) -> lapin::Result<()> {
+async fn ask_for(line: &ConfirmChannel, route: &ExchangeRoute) -> lapin::Result<()> {
     if route.exchange.as_str().is_empty() {
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let asked = line.channel.queue_declare(route.routing_key.clone(), passive, FieldTable::default());
@@ -85,7 +85,7 @@ async fn ask_for(line: &Line, route: &Route) -> lapin::Result<()> {
 #[async_trait]
 impl Publish for RabbitMqPublisher {
     async fn publish(&self, publications: &[Publication]) -> Vec<Published> {
-        let mut call = Call::of(&self.lines, publications);
+        let mut call = RabbitMqCall::of(&self.lines, publications);
         match call.run().await {
             Ok(()) => call.answers.finish("the broker said nothing of it"),
             Err(why) => call.answers.finish(&why),
@@ -95,30 +95,30 @@ impl Publish for RabbitMqPublisher {
 
 impl fmt::Debug for RabbitMqPublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RabbitMqPublisher").field("place", self.lines.place()).finish_non_exhaustive()
+        f.debug_struct("RabbitMqPublisher").field("config", self.lines.config()).finish_non_exhaustive()
     }
 }
 
 /// One call of `publish`, on its way.
-struct Call<'a> {
-    lines: &'a Lines,
+struct RabbitMqCall<'a> {
+    lines: &'a ConfirmChannels,
     publications: &'a [Publication],
-    routes: Vec<Result<Route, String>>,
+    routes: Vec<Result<ExchangeRoute, String>>,
     answers: Answers<'a>,
     /// Exchanges that the broker has said it does not have.
     missing: HashSet<ShortString>,
     /// What the broker has said it does not take now, and why.
-    barred: HashMap<Route, String>,
+    barred: HashMap<ExchangeRoute, String>,
 }
 
-impl<'a> Call<'a> {
-    fn of(lines: &'a Lines, publications: &'a [Publication]) -> Self {
-        let routes = publications.iter().map(|publication| Route::of(&publication.place)).collect();
+impl<'a> RabbitMqCall<'a> {
+    fn of(lines: &'a ConfirmChannels, publications: &'a [Publication]) -> Self {
+        let routes = publications.iter().map(|publication| ExchangeRoute::of(&publication.place)).collect();
         Self {
             lines,
             publications,
             routes,
-            answers: Answers::to(publications, lines.place().timer()),
+            answers: Answers::to(publications, lines.config().timer()),
             missing: HashSet::new(),
             barred: HashMap::new(),
         }
@@ -156,7 +156,7 @@ impl<'a> Call<'a> {
     /// Sends these together and notes what is certain.
     ///
     /// If the broker closes the channel over one of them, some have no answer yet, and what the broker said is returned.
-    async fn send(&mut self, open: &[usize]) -> Result<Option<Meaning>, String> {
+    async fn send(&mut self, open: &[usize]) -> Result<Option<ChannelErrorKind>, String> {
         if open.is_empty() {
             return Ok(None);
         }
@@ -169,9 +169,9 @@ impl<'a> Call<'a> {
         };
         let ended = self.outstanding(&line, open).await;
         let troubles = self.note(ended);
-        let place = self.lines.place();
+        let config = self.lines.config();
         let (lost, over_one): (Vec<_>, Vec<_>) =
-            troubles.into_iter().partition(|trouble| matches!(trouble, Meaning::Lost(_)));
+            troubles.into_iter().partition(|trouble| matches!(trouble, ChannelErrorKind::Lost(_)));
         if let Some(cause) = over_one.into_iter().next() {
             if let [_] = open {
                 self.lines.keep(line);
@@ -179,21 +179,21 @@ impl<'a> Call<'a> {
             return Ok(Some(cause));
         }
         let why = match lost.into_iter().next() {
-            Some(Meaning::Lost(why)) => format!("the connection to {place} ended: {why}"),
+            Some(ChannelErrorKind::Lost(why)) => format!("the connection to {config} ended: {why}"),
             _ if self.answers.open(open).is_empty() => {
                 self.lines.keep(line);
                 return Ok(None);
             }
-            _ if line.is_blocked() => format!("{place} {BLOCKED}"),
-            _ => format!("{place} did not confirm it within {:?}", place.patience()),
+            _ if line.is_blocked() => format!("{config} {BLOCKED}"),
+            _ => format!("{config} did not confirm it within {:?}", config.timeout()),
         };
         self.lines.give_up(line);
         Err(why)
     }
 
     /// Publishes these at once, and waits for the confirmations for as long as the server may take.
-    async fn outstanding(&self, line: &Line, open: &[usize]) -> Vec<Ended> {
-        let deadline = self.lines.place().deadline();
+    async fn outstanding(&self, line: &ConfirmChannel, open: &[usize]) -> Vec<Settled> {
+        let deadline = self.lines.config().deadline();
         let sendable = open.iter().filter_map(|at| Some((*at, self.routes[*at].as_ref().ok()?)));
         let mut outstanding: FuturesUnordered<_> = sendable
             .map(|(at, route)| async move { (at, publish(line, route, &self.publications[at]).await) })
@@ -206,7 +206,7 @@ impl<'a> Call<'a> {
     }
 
     /// Answers what the broker has answered, and returns the errors of the others.
-    fn note(&mut self, ended: Vec<Ended>) -> Vec<Meaning> {
+    fn note(&mut self, ended: Vec<Settled>) -> Vec<ChannelErrorKind> {
         let returned = returned(&ended);
         let mut troubles = Vec::new();
         for (at, ended) in ended {
@@ -217,7 +217,7 @@ impl<'a> Call<'a> {
                 _ if is_returned => self.answers.give(at, self.unroutable(at)),
                 Ok(Confirmation::Ack(_)) => self.answers.give(at, Published::Confirmed),
                 Ok(_) => self.answers.give(at, Published::unavailable(NACK)),
-                Err(error) => troubles.push(Meaning::of(&error)),
+                Err(error) => troubles.push(ChannelErrorKind::of(&error)),
             }
         }
         troubles
@@ -225,7 +225,7 @@ impl<'a> Call<'a> {
 
     /// Sends what is left of a wave one after the other, because the broker closed the channel over one of them and does not
     /// say which.
-    async fn send_singly(&mut self, wave: &[usize], cause: Meaning) -> Result<(), String> {
+    async fn send_singly(&mut self, wave: &[usize], cause: ChannelErrorKind) -> Result<(), String> {
         let open = self.answers.open(wave);
         if let [at] = open[..] {
             self.blame(at, cause);
@@ -246,21 +246,21 @@ impl<'a> Call<'a> {
     }
 
     /// Answers the publication over which the broker closed the channel.
-    fn blame(&mut self, at: usize, cause: Meaning) {
+    fn blame(&mut self, at: usize, cause: ChannelErrorKind) {
         let answer = match (cause, &self.routes[at]) {
-            (Meaning::NoExchange, Ok(route)) => {
+            (ChannelErrorKind::NoExchange, Ok(route)) => {
                 self.missing.insert(route.exchange.clone());
                 no_exchange(route)
             }
-            (Meaning::NoExchange, Err(why)) => Published::refused(why),
-            (Meaning::Never(why), _) => Published::refused(format!("RabbitMQ refuses it: {why}")),
-            (Meaning::NotNow(why), Ok(route)) => {
+            (ChannelErrorKind::NoExchange, Err(why)) => Published::refused(why),
+            (ChannelErrorKind::Never(why), _) => Published::refused(format!("RabbitMQ refuses it: {why}")),
+            (ChannelErrorKind::NotNow(why), Ok(route)) => {
                 let answer = closed_over(&why);
                 self.barred.insert(route.clone(), why);
                 answer
             }
-            (Meaning::NodeDown(why), _) => Published::unavailable(why),
-            (Meaning::NotNow(why) | Meaning::Lost(why), _) => closed_over(&why),
+            (ChannelErrorKind::NodeDown(why), _) => Published::unavailable(why),
+            (ChannelErrorKind::NotNow(why) | ChannelErrorKind::Lost(why), _) => closed_over(&why),
         };
         self.answers.give(at, answer);
     }
@@ -275,7 +275,7 @@ impl<'a> Call<'a> {
     }
 }
 
-fn no_exchange(route: &Route) -> Published {
+fn no_exchange(route: &ExchangeRoute) -> Published {
     Published::unavailable(format!(
         "RabbitMQ has no exchange {:?}; declare it, or name another in the place",
         route.exchange.as_str()
@@ -289,10 +289,14 @@ fn closed_over(why: &str) -> Published {
 const NACK: &str = "RabbitMQ did not take it (basic.nack), as when a queue is full or cannot write";
 
 /// A publication by its place in the call, and how it ended.
-type Ended = (usize, lapin::Result<Confirmation>);
+type Settled = (usize, lapin::Result<Confirmation>);
 
 /// Hands one publication to the channel at once, and waits for its confirmation.
-async fn publish(line: &Line, route: &Route, publication: &Publication) -> lapin::Result<Confirmation> {
+async fn publish(
+    line: &ConfirmChannel,
+    route: &ExchangeRoute,
+    publication: &Publication,
+) -> lapin::Result<Confirmation> {
     let options = BasicPublishOptions { mandatory: true, immediate: false };
     let (exchange, routing_key) = (route.exchange.clone(), route.routing_key.clone());
     let body = publication.body.bytes();
@@ -304,7 +308,7 @@ async fn publish(line: &Line, route: &Route, publication: &Publication) -> lapin
 ///
 /// The client attaches them to confirmations in an order of its own where one acknowledgement confirms several, so a returned
 /// message is known by what it says, not by the confirmation that bears it.
-fn returned(ended: &[Ended]) -> HashSet<(String, Route)> {
+fn returned(ended: &[Settled]) -> HashSet<(String, ExchangeRoute)> {
     let returned = ended.iter().filter_map(|(_, ended)| match ended {
         Ok(Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned))) => {
             Some(&returned.delivery)
@@ -314,7 +318,7 @@ fn returned(ended: &[Ended]) -> HashSet<(String, Route)> {
     let marks = returned.filter_map(|delivery| {
         let id = delivery.properties.message_id().as_ref()?.to_string();
         let (exchange, routing_key) = (delivery.exchange.clone(), delivery.routing_key.clone());
-        Some((id, Route { exchange, routing_key }))
+        Some((id, ExchangeRoute { exchange, routing_key }))
     });
     marks.collect()
 }

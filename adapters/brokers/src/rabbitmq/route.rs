@@ -2,12 +2,12 @@ use lapin::types::ShortString;
 
 /// An exchange and a routing key, read from the place of a publication.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Route {
+pub(super) struct ExchangeRoute {
     pub(super) exchange: ShortString,
     pub(super) routing_key: ShortString,
 }
 
-impl Route {
+impl ExchangeRoute {
     /// Reads `exchange/routing-key`, `queue` or `/queue`; says in a sentence what is wrong with any other place.
     pub(super) fn of(place: &str) -> Result<Self, String> {
         let (exchange, routing_key) = place.split_once('/').unwrap_or(("", place));
@@ -25,7 +25,7 @@ impl Route {
 }
 
 /// In the words of a sentence.
-impl std::fmt::Display for Route {
+impl std::fmt::Display for ExchangeRoute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.exchange.as_str() {
             "" => write!(f, "the queue {:?}", self.routing_key.as_str()),
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_place_is_an_exchange_with_a_routing_key_or_a_queue() {
         let of = |place: &str| {
-            Route::of(place).map(|route| (route.exchange.to_string(), route.routing_key.to_string()))
+            ExchangeRoute::of(place).map(|route| (route.exchange.to_string(), route.routing_key.to_string()))
         };
         let pair = |exchange: &str, key: &str| Ok((exchange.to_owned(), key.to_owned()));
         assert_eq!(of("orders/placed.eu"), pair("orders", "placed.eu"));

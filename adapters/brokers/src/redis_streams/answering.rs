@@ -3,17 +3,17 @@ use std::collections::HashSet;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use tokio::sync::Mutex;
 
-use super::{connection::Connection, member::Member};
+use super::{connection::RedisConnection, member::Member};
 
-/// The connection on which a member tells its group what became of entries. It is made anew when it breaks, because entries that were
+/// The connection on which a member tells its group what became of entries. It connects again when it breaks, because entries that were
 /// handled meanwhile would come again otherwise.
 pub(super) struct Answering {
     member: Member,
-    connection: Mutex<Connection>,
+    connection: Mutex<RedisConnection>,
 }
 
 impl Answering {
-    pub(super) fn new(member: Member, connection: Connection) -> Self {
+    pub(super) fn new(member: Member, connection: RedisConnection) -> Self {
         Self { member, connection: Mutex::new(connection) }
     }
 

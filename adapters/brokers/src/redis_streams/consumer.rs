@@ -11,9 +11,9 @@ use redis::{ErrorKind, RedisError, RedisResult};
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
-    RedisStreamsPlace,
+    RedisStreamsConfig,
     answering::Answering,
-    group::{Given, Reading},
+    group::{Given, MemberReader},
     member::Member,
     wire,
 };
@@ -29,25 +29,25 @@ use super::{
 /// after newer entries were handled.
 pub struct RedisStreamsConsumer {
     member: Member,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ReadState>>,
 }
 
-enum State {
+enum ReadState {
     Apart,
     /// It reads on a task of its own, so that a call that is dropped loses nothing that Redis has just given.
-    Busy(JoinHandle<RedisResult<Reading>>),
-    Ready(Box<Reading>),
+    Busy(JoinHandle<RedisResult<MemberReader>>),
+    Ready(Box<MemberReader>),
 }
 
 impl RedisStreamsConsumer {
-    /// How long an entry may be held before another member takes it over, unless somebody says otherwise.
+    /// How long an entry may be held before another member takes it over, by default.
     pub const IDLE: Duration = Duration::from_secs(30);
 
     /// The member `name` of a group; each process needs a name of its own, and keeps it. Redis is not looked at before the first call.
-    pub fn new(place: RedisStreamsPlace, stream: &str, group: &str, name: &str) -> Self {
+    pub fn new(config: RedisStreamsConfig, stream: &str, group: &str, name: &str) -> Self {
         let [stream, group, name] = [stream, group, name].map(str::to_owned);
-        let member = Member { place, stream, group, name, idle: Self::IDLE };
-        Self { member, state: Arc::new(Mutex::new(State::Apart)) }
+        let member = Member { config, stream, group, name, idle: Self::IDLE };
+        Self { member, state: Arc::new(Mutex::new(ReadState::Apart)) }
     }
 
     /// Takes over what was not finished for as long as this.
@@ -57,18 +57,20 @@ impl RedisStreamsConsumer {
     }
 
     /// Begins to connect or to read.
-    fn begin(&self, standing: State) -> State {
+    fn begin(&self, standing: ReadState) -> ReadState {
         let member = self.member.clone();
         match standing {
-            State::Apart => State::Busy(tokio::spawn(async move { member.begin().await })),
-            State::Ready(reading) => State::Busy(tokio::spawn(async move { member.read(*reading).await })),
-            busy @ State::Busy(_) => busy,
+            ReadState::Apart => ReadState::Busy(tokio::spawn(async move { member.begin().await })),
+            ReadState::Ready(reading) => {
+                ReadState::Busy(tokio::spawn(async move { member.read(*reading).await }))
+            }
+            busy @ ReadState::Busy(_) => busy,
         }
     }
 
     fn trouble(&self, error: &RedisError) -> ConsumeError {
-        let Member { place, stream, .. } = &self.member;
-        let why = Reason::new(format_args!("the stream {stream:?} of {place}: {error}"));
+        let Member { config, stream, .. } = &self.member;
+        let why = Reason::new(format_args!("the stream {stream:?} of {config}: {error}"));
         match error.code() {
             Some("WRONGTYPE" | "NOAUTH" | "WRONGPASS" | "NOPERM") => ConsumeError::Refused(why),
             _ if error.kind() == ErrorKind::AuthenticationFailed => ConsumeError::Refused(why),
@@ -76,7 +78,7 @@ impl RedisStreamsConsumer {
         }
     }
 
-    fn delivery(&self, Given { entry, fields, times }: Given, reading: &Reading) -> Delivery {
+    fn delivery(&self, Given { entry, fields, times }: Given, reading: &MemberReader) -> Delivery {
         let (answering, state) = (Arc::clone(&reading.answering), Arc::downgrade(&self.state));
         let hold = EntryHold { answering, state, entry, idle: self.member.idle };
         Delivery::new(wire::received(&self.member.stream, fields), times, Box::new(hold))
@@ -88,21 +90,21 @@ impl Consume for RedisStreamsConsumer {
     async fn next(&self) -> Result<Delivery, ConsumeError> {
         let mut state = self.state.lock().await;
         loop {
-            if let State::Ready(reading) = &mut *state {
+            if let ReadState::Ready(reading) = &mut *state {
                 if let Err(error) = reading.hold_ahead().await {
-                    *state = State::Apart;
+                    *state = ReadState::Apart;
                     return Err(self.trouble(&error));
                 }
                 if let Some(given) = reading.ahead.pop_front() {
                     return Ok(self.delivery(given, reading));
                 }
             }
-            *state = self.begin(std::mem::replace(&mut *state, State::Apart));
-            if let State::Busy(reading) = &mut *state {
+            *state = self.begin(std::mem::replace(&mut *state, ReadState::Apart));
+            if let ReadState::Busy(reading) = &mut *state {
                 let read = reading.await;
-                *state = State::Apart;
+                *state = ReadState::Apart;
                 match read {
-                    Ok(Ok(reading)) => *state = State::Ready(Box::new(reading)),
+                    Ok(Ok(reading)) => *state = ReadState::Ready(Box::new(reading)),
                     Ok(Err(error)) => return Err(self.trouble(&error)),
                     Err(ended) => return Err(ConsumeError::Away(Reason::new(ended))),
                 }
@@ -112,10 +114,10 @@ impl Consume for RedisStreamsConsumer {
 }
 
 impl Drop for RedisStreamsConsumer {
-    /// A reading that went on would take entries that nobody handles, before a member of the same name that comes after this one.
+    /// A reading that continued would take entries that no caller handles, before a member of the same name that comes after this one.
     fn drop(&mut self) {
         if let Ok(state) = self.state.try_lock()
-            && let State::Busy(reading) = &*state
+            && let ReadState::Busy(reading) = &*state
         {
             reading.abort();
         }
@@ -124,7 +126,7 @@ impl Drop for RedisStreamsConsumer {
 
 struct EntryHold {
     answering: Arc<Answering>,
-    state: Weak<Mutex<State>>,
+    state: Weak<Mutex<ReadState>>,
     entry: String,
     idle: Duration,
 }
@@ -140,7 +142,7 @@ impl Hold for EntryHold {
         // A call that reads meanwhile has nothing read ahead, or extends it itself.
         let mut state = state.as_ref().and_then(|state| state.try_lock().ok());
         let reading = match state.as_deref_mut() {
-            Some(State::Ready(reading)) => Some(reading),
+            Some(ReadState::Ready(reading)) => Some(reading),
             _ => None,
         };
         let behind = reading.iter().flat_map(|reading| &reading.ahead).map(|given| given.entry.clone());
@@ -173,9 +175,9 @@ fn away(error: RedisError) -> ConsumeError {
 
 impl fmt::Debug for RedisStreamsConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Member { place, stream, group, name, .. } = &self.member;
+        let Member { config, stream, group, name, .. } = &self.member;
         let mut shown = f.debug_struct("RedisStreamsConsumer");
-        shown.field("place", place).field("stream", stream).field("group", group).field("name", name);
+        shown.field("config", config).field("stream", stream).field("group", group).field("name", name);
         shown.finish_non_exhaustive()
     }
 }

@@ -10,15 +10,15 @@ use claimstream_ports::Deadline;
 
 use super::{
     answering::Answering,
-    connection::Connection,
+    connection::RedisConnection,
     member::{Member, millis},
     wire::Fields,
 };
 use crate::next_extension::NextExtension;
 
 /// Where a member stands. One connection waits for entries; the other takes answers meanwhile.
-pub(super) struct Reading {
-    waiting: Connection,
+pub(super) struct MemberReader {
+    waiting: RedisConnection,
     pub(super) answering: Arc<Answering>,
     pub(super) ahead: VecDeque<Given>,
     /// When the time of what is ahead begins again.
@@ -31,7 +31,7 @@ pub(super) struct Reading {
     look_at: Deadline,
 }
 
-impl Reading {
+impl MemberReader {
     /// Begins the time of what is ahead again if it is time for that, and forgets what another member has.
     ///
     /// Effects that are short need no extension of their own, and what waits behind many of them does.
@@ -67,11 +67,11 @@ pub(super) struct Given {
 }
 
 /// The id of an entry, and its fields; none if the entry was deleted from the stream.
-type Entry = (String, Option<Fields>);
+type StreamEntry = (String, Option<Fields>);
 
 /// What one look for abandoned entries found.
 struct Abandoned {
-    entries: Vec<Entry>,
+    entries: Vec<StreamEntry>,
     /// Where the next look begins.
     next: String,
 }
@@ -87,7 +87,7 @@ const WAIT: Duration = Duration::from_secs(1);
 
 impl Member {
     /// Connects, and makes the group if it is new.
-    pub(super) async fn begin(&self) -> RedisResult<Reading> {
+    pub(super) async fn begin(&self) -> RedisResult<MemberReader> {
         let (waiting, mut connection) = (self.connect().await?, self.connect().await?);
         let mut create = redis::cmd("XGROUP");
         create.arg("CREATE").arg(&self.stream).arg(&self.group).arg("0").arg("MKSTREAM");
@@ -97,13 +97,13 @@ impl Member {
         }
         let answering = Arc::new(Answering::new(self.clone(), connection));
         let (ahead, own, look_from) = (VecDeque::new(), Some("0".to_owned()), START.to_owned());
-        let look_at = Deadline::after(Duration::ZERO, &self.place.timer);
-        let extension = NextExtension::within(self.idle, &self.place.timer);
-        Ok(Reading { waiting, answering, ahead, extension, own, look_from, look_at })
+        let look_at = Deadline::after(Duration::ZERO, &self.config.timer);
+        let extension = NextExtension::within(self.idle, &self.config.timer);
+        Ok(MemberReader { waiting, answering, ahead, extension, own, look_from, look_at })
     }
 
     /// Reads what this member had not finished when it connected, then abandoned entries when it is time for that, and new ones otherwise.
-    pub(super) async fn read(&self, mut reading: Reading) -> RedisResult<Reading> {
+    pub(super) async fn read(&self, mut reading: MemberReader) -> RedisResult<MemberReader> {
         if let Some(last) = &reading.own {
             let own = self.entries(&mut reading.waiting, last, None).await?;
             reading.own = own.last().map(|(id, _)| id.clone());
@@ -114,7 +114,7 @@ impl Member {
             let found = self.abandoned(&mut reading).await?;
             if found.next == START {
                 let pause = (self.idle / 2).max(Duration::from_millis(100));
-                reading.look_at = Deadline::after(pause, &self.place.timer);
+                reading.look_at = Deadline::after(pause, &self.config.timer);
             }
             reading.look_from = found.next;
             self.keep(found.entries, 0, &mut reading).await?;
@@ -128,29 +128,29 @@ impl Member {
 
     async fn entries(
         &self,
-        on: &mut Connection,
+        on: &mut RedisConnection,
         after: &str,
         wait: Option<Duration>,
-    ) -> RedisResult<Vec<Entry>> {
+    ) -> RedisResult<Vec<StreamEntry>> {
         let mut read = redis::cmd("XREADGROUP");
         read.arg("GROUP").arg(&self.group).arg(&self.name).arg("COUNT").arg(AHEAD);
         if let Some(wait) = wait {
             read.arg("BLOCK").arg(millis(wait));
         }
         read.arg("STREAMS").arg(&self.stream).arg(after);
-        let read: Option<Vec<(String, Vec<Entry>)>> = read.query_async(on).await?;
+        let read: Option<Vec<(String, Vec<StreamEntry>)>> = read.query_async(on).await?;
         Ok(read.into_iter().flatten().flat_map(|(_, entries)| entries).collect())
     }
 
     /// Takes over what no member has finished for long.
-    async fn abandoned(&self, reading: &mut Reading) -> RedisResult<Abandoned> {
+    async fn abandoned(&self, reading: &mut MemberReader) -> RedisResult<Abandoned> {
         let mut claim = redis::cmd("XAUTOCLAIM");
         claim.arg(&self.stream).arg(&self.group).arg(&self.name).arg(self.idle_millis());
         claim.arg(&reading.look_from).arg("COUNT").arg(AHEAD);
         let answer: Vec<Value> = claim.query_async(&mut reading.waiting).await?;
         let mut parts = answer.into_iter();
         let next = parts.next().map(redis::from_redis_value).transpose()?;
-        let found: Vec<Option<Entry>> =
+        let found: Vec<Option<StreamEntry>> =
             parts.next().map(redis::from_redis_value).transpose()?.unwrap_or_default();
         // Redis 7 names entries that are gone, and forgets them; before, each was nil in the second part, and stayed.
         let gone: Vec<String> = parts.next().map(redis::from_redis_value).transpose()?.unwrap_or_default();
@@ -158,8 +158,13 @@ impl Member {
         Ok(Abandoned { entries, next: next.unwrap_or_else(|| START.to_owned()) })
     }
 
-    /// Keeps entries to be handed over. Those that were deleted from the stream are finished, because nobody can do that any more.
-    async fn keep(&self, entries: Vec<Entry>, times: u64, reading: &mut Reading) -> RedisResult<()> {
+    /// Keeps entries to be handed over. Those that were deleted from the stream are finished here, because no caller receives them any more.
+    async fn keep(
+        &self,
+        entries: Vec<StreamEntry>,
+        times: u64,
+        reading: &mut MemberReader,
+    ) -> RedisResult<()> {
         reading.extension.begin();
         let mut gone = Vec::new();
         for (entry, fields) in entries {

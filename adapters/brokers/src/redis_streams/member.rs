@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use redis::RedisResult;
 
-use super::{RedisStreamsPlace, connection::Connection};
+use super::{RedisStreamsConfig, connection::RedisConnection};
 
 /// A member of a consumer group of a stream.
 #[derive(Clone)]
 pub(super) struct Member {
-    pub(super) place: RedisStreamsPlace,
+    pub(super) config: RedisStreamsConfig,
     pub(super) stream: String,
     pub(super) group: String,
     pub(super) name: String,
@@ -16,8 +16,8 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) async fn connect(&self) -> RedisResult<Connection> {
-        Connection::to(&self.place).await
+    pub(super) async fn connect(&self) -> RedisResult<RedisConnection> {
+        RedisConnection::to(&self.config).await
     }
 
     pub(super) fn idle_millis(&self) -> u64 {

@@ -12,15 +12,15 @@
 //! | `header-NAME` | a header of the message |
 
 mod answering;
+mod config;
 mod connection;
 mod consumer;
+mod error_kind;
 mod group;
-mod meaning;
 mod member;
-mod place;
 mod publisher;
 mod wire;
 
+pub use config::RedisStreamsConfig;
 pub use consumer::RedisStreamsConsumer;
-pub use place::RedisStreamsPlace;
 pub use publisher::RedisStreamsPublisher;

@@ -9,9 +9,9 @@ use std::{
 };
 
 use super::{
-    RedisStreamsPlace,
-    connection::Connection,
-    meaning::{Meaning, PROTOCOL},
+    RedisStreamsConfig,
+    connection::RedisConnection,
+    error_kind::{EntryErrorKind, PROTOCOL},
     wire,
 };
 use crate::shared::Shared;
@@ -37,7 +37,7 @@ use redis::{Pipeline, RedisError, RedisResult, Value};
 ///
 /// Redis confirms what it has in memory. Whether that outlives a crash is decided by `appendonly` and `appendfsync`.
 pub struct RedisStreamsPublisher {
-    place: RedisStreamsPlace,
+    config: RedisStreamsConfig,
     kept: Option<u64>,
     connection: Shared<Connected, Reason>,
     connections: AtomicU64,
@@ -49,21 +49,21 @@ pub struct RedisStreamsPublisher {
 struct Connected {
     /// Which of this publisher's connections it is.
     number: u64,
-    connection: Connection,
+    connection: RedisConnection,
     /// The largest value that the server takes, in bytes.
     largest: usize,
 }
 
 impl RedisStreamsPublisher {
     /// How long a connection may take, and the answer to a call.
-    pub const PATIENCE: Duration = Connection::LIMIT;
-    /// What `proto-max-bulk-len` is unless somebody has set it, in bytes.
+    pub const TIMEOUT: Duration = RedisConnection::LIMIT;
+    /// The default of `proto-max-bulk-len`, in bytes.
     const USUALLY_LARGEST: usize = 512 * 1024 * 1024;
 
-    /// Adds to streams at this place; it is not looked at before the first call.
-    pub fn new(place: RedisStreamsPlace) -> Self {
+    /// A publisher with this configuration; it connects at the first call.
+    pub fn new(config: RedisStreamsConfig) -> Self {
         let connections = AtomicU64::new(0);
-        Self { place, kept: None, connection: Shared::default(), connections, suspects: Mutex::default() }
+        Self { config, kept: None, connection: Shared::default(), connections, suspects: Mutex::default() }
     }
 
     /// Has each stream drop its oldest entries when it has more than about `entries`; Redis drops some at a time. A consumer that
@@ -87,17 +87,17 @@ impl RedisStreamsPublisher {
     }
 
     async fn connect(&self) -> RedisResult<Connected> {
-        let mut connection = Connection::to(&self.place).await?;
+        let mut connection = RedisConnection::to(&self.config).await?;
         let mut ask = redis::cmd("CONFIG");
         ask.arg("GET").arg("proto-max-bulk-len");
         // Not every user may ask.
-        let told: RedisResult<(String, usize)> = ask.query_async(&mut connection).await;
-        let largest = told.map_or(Self::USUALLY_LARGEST, |(_, largest)| largest);
+        let answer: RedisResult<(String, usize)> = ask.query_async(&mut connection).await;
+        let largest = answer.map_or(Self::USUALLY_LARGEST, |(_, largest)| largest);
         Ok(Connected { number: self.connections.fetch_add(1, Relaxed), connection, largest })
     }
 
     fn away(&self, error: &RedisError) -> Reason {
-        Reason::new(format_args!("{} cannot be reached: {error}", self.place))
+        Reason::new(format_args!("{} cannot be reached: {error}", self.config))
     }
 
     /// Adds what is not too large: in one transaction, or one by one where that has no end.
@@ -179,7 +179,7 @@ impl RedisStreamsPublisher {
                 None => match self.add_one(&mut on, publication).await {
                     Ok(()) => Published::Confirmed,
                     Err(meaning) => {
-                        if let Meaning::NoneNow(why) = &meaning {
+                        if let EntryErrorKind::NoneNow(why) = &meaning {
                             takes_none = Some(why.clone());
                         }
                         meaning.into()
@@ -194,16 +194,20 @@ impl RedisStreamsPublisher {
         answers
     }
 
-    async fn add_one(&self, on: &mut Option<Connected>, publication: &Publication) -> Result<(), Meaning> {
+    async fn add_one(
+        &self,
+        on: &mut Option<Connected>,
+        publication: &Publication,
+    ) -> Result<(), EntryErrorKind> {
         let connected = match on {
             Some(connected) => connected,
             None => on.insert(self.connect_for_one().await?),
         };
         let command = wire::command(publication, self.kept);
         let added: RedisResult<Value> = command.query_async(&mut connected.connection).await;
-        let answer = added.map(drop).map_err(|error| (Meaning::of(&publication.place, &error), error));
-        let has_ended = |(meaning, error): &(Meaning, RedisError)| {
-            matches!(meaning, Meaning::Lost(_)) || error.to_string().contains(PROTOCOL)
+        let answer = added.map(drop).map_err(|error| (EntryErrorKind::of(&publication.place, &error), error));
+        let has_ended = |(meaning, error): &(EntryErrorKind, RedisError)| {
+            matches!(meaning, EntryErrorKind::Lost(_)) || error.to_string().contains(PROTOCOL)
         };
         let (meaning, error) = match answer {
             Err(ended) if has_ended(&ended) => ended,
@@ -216,22 +220,22 @@ impl RedisStreamsPublisher {
         *on = None;
         self.connection.forget(|known| known.number == ended).await;
         if error.is_timeout() {
-            return Err(Meaning::NoneNow(error.to_string()));
+            return Err(EntryErrorKind::NoneNow(error.to_string()));
         }
-        // Somebody may have set another limit since the last connection.
+        // The server may have another limit since the last connection.
         let largest = on.insert(self.connect_for_one().await?).largest;
         self.connection.forget(|known| known.largest != largest).await;
         match publication.body.bytes().len() > largest {
             true => {
                 self.suspects().remove(&publication.id);
-                Err(Meaning::Never(too_large(largest)))
+                Err(EntryErrorKind::Never(too_large(largest)))
             }
             false => Err(meaning),
         }
     }
 
-    async fn connect_for_one(&self) -> Result<Connected, Meaning> {
-        self.connect().await.map_err(|error| Meaning::NoneNow(self.away(&error).as_str().to_owned()))
+    async fn connect_for_one(&self) -> Result<Connected, EntryErrorKind> {
+        self.connect().await.map_err(|error| EntryErrorKind::NoneNow(self.away(&error).as_str().to_owned()))
     }
 }
 
@@ -264,21 +268,23 @@ fn too_large(largest: usize) -> String {
 }
 
 fn answer_for(place: &str, answer: RedisResult<Value>) -> Published {
-    answer.map_or_else(|error| Meaning::of(place, &error).into(), |_| Published::Confirmed)
+    answer.map_or_else(|error| EntryErrorKind::of(place, &error).into(), |_| Published::Confirmed)
 }
 
-impl From<Meaning> for Published {
-    fn from(meaning: Meaning) -> Self {
+impl From<EntryErrorKind> for Published {
+    fn from(meaning: EntryErrorKind) -> Self {
         match meaning {
-            Meaning::Never(why) => Self::refused(why),
-            Meaning::Unavailable(why) => Self::unavailable(why),
-            Meaning::NotNow(why) | Meaning::NoneNow(why) | Meaning::Lost(why) => Self::unconfirmed(why),
+            EntryErrorKind::Never(why) => Self::refused(why),
+            EntryErrorKind::Unavailable(why) => Self::unavailable(why),
+            EntryErrorKind::NotNow(why) | EntryErrorKind::NoneNow(why) | EntryErrorKind::Lost(why) => {
+                Self::unconfirmed(why)
+            }
         }
     }
 }
 
 impl fmt::Debug for RedisStreamsPublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStreamsPublisher").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("RedisStreamsPublisher").field("config", &self.config).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 use claimstream_domain::{Publication, Received};
 use redis::Cmd;
 
-use crate::parts::{Names, Parts};
+use crate::parts::{Names, ReceivedParts};
 
 /// The field that holds the message's id.
 pub(super) const ID: &str = "id";
@@ -46,7 +46,7 @@ pub(super) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 ///
 /// Without a body it is another sender's, and its field `id` may be anything, such as that of a customer: two entries would look like one.
 pub(super) fn received(stream: &str, fields: Fields) -> Received {
-    let (mut parts, mut body) = (Parts::default(), None);
+    let (mut parts, mut body) = (ReceivedParts::default(), None);
     for (name, value) in fields {
         match &*String::from_utf8_lossy(&name) {
             DATA => body = Some(value),

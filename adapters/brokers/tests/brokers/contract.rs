@@ -15,7 +15,7 @@ async fn publish(publisher: &dyn Publish, publications: &[Publication]) {
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
 }
 
-/// What was published comes with everything that travelled beside it.
+/// What was published arrives with its key, its content type and its headers.
 pub(crate) async fn everything_comes(publisher: &dyn Publish, consumer: &dyn Consume, place: &str) {
     let mut sent = publication(place, "");
     sent.body = Payload::json(r#"{"total":12}"#);

@@ -1,4 +1,4 @@
-//! Publishers and consumers on real brokers. `tests/brokers` starts them; without them the trials are named and skipped.
+//! Publishers and consumers on real brokers. `tests/brokers` starts them; without them the tests are named and skipped.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![cfg_attr(
     not(all(feature = "kafka", feature = "rabbitmq")),
@@ -25,7 +25,7 @@ use std::{future::Future, process::ExitCode, time::Duration};
 use libtest_mimic::{Arguments, Trial};
 
 /// A test on tokio; it fails by a panic, or when it is stuck.
-fn trial<F: Future<Output = ()>>(name: &str, run: impl FnOnce() -> F + Send + 'static) -> Trial {
+fn test<F: Future<Output = ()>>(name: &str, run: impl FnOnce() -> F + Send + 'static) -> Trial {
     let on_tokio = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let ended = runtime.block_on(async { tokio::time::timeout(STUCK, run()).await });
@@ -39,8 +39,8 @@ const STUCK: Duration = Duration::from_secs(600);
 
 /// Puts a test into a group of the long tier, which runs only where it is asked for.
 #[cfg(any(feature = "kafka", feature = "rabbitmq"))]
-fn long(group: &str, trial: Trial) -> Trial {
-    trial.with_kind(format!("long: {group}")).with_ignored_flag(true)
+fn long(group: &str, test: Trial) -> Trial {
+    test.with_kind(format!("long: {group}")).with_ignored_flag(true)
 }
 
 fn main() -> ExitCode {
@@ -49,20 +49,20 @@ fn main() -> ExitCode {
         return done;
     }
     let arguments = Arguments::from_args();
-    let trials: Vec<Trial> = vec![
+    let tests: Vec<Trial> = vec![
         #[cfg(feature = "kafka")]
-        kafka::trials(),
+        kafka::tests(),
         #[cfg(feature = "nats")]
-        nats::trials(),
+        nats::tests(),
         #[cfg(feature = "rabbitmq")]
-        rabbitmq::trials(),
+        rabbitmq::tests(),
         #[cfg(feature = "rabbitmq")]
-        exactly_once::trials(),
+        exactly_once::tests(),
         #[cfg(feature = "redis-streams")]
-        redis_streams::trials(),
+        redis_streams::tests(),
     ]
     .into_iter()
     .flatten()
     .collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    libtest_mimic::run(&arguments, tests).exit_code()
 }

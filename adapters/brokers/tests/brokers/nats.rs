@@ -1,4 +1,4 @@
-//! Consuming from NATS JetStream; publishing has trials of its own.
+//! Consuming from NATS JetStream; publishing has tests of its own.
 //! Promise: NATS: effects that are slow together, but not each, do not make messages come again; a consumer
 //! that another program made and that would lose messages is refused
 
@@ -9,47 +9,47 @@ use async_nats::jetstream::{
     consumer::{AckPolicy, FromConsumer, Info, IntoConsumerConfig, pull, push},
     stream,
 };
-use claimstream_brokers::nats::{NatsConsumer, NatsPlace, NatsPublisher};
+use claimstream_brokers::nats::{NatsConfig, NatsConsumer, NatsPublisher};
 use claimstream_domain::{HoldLimit, Published};
 use claimstream_ports::{Consume, ConsumeError, Extended, Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, eventually, known_broker};
 use futures::{FutureExt, StreamExt};
 use libtest_mimic::Trial;
 
-use crate::{contract, load::publication, trial};
+use crate::{contract, load::publication, test};
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(crate) fn tests() -> Vec<Trial> {
     let Some(url) = known_broker("nats", "consuming from NATS") else { return Vec::new() };
     let [one, two, three, four, five, six, seven, eight, nine, ten] = [(); 10].map(|()| url.clone());
     vec![
-        trial("nats::everything_that_was_published_comes", move || async move {
+        test("nats::everything_that_was_published_comes", move || async move {
             let (publisher, consumer, subject) = fresh(one).await;
             contract::everything_comes(&publisher, &consumer, &subject).await;
         }),
-        trial("nats::what_is_not_finished_comes_again", move || async move {
+        test("nats::what_is_not_finished_comes_again", move || async move {
             let (publisher, consumer, subject) = fresh(two.clone()).await;
             let unfinished = async || standing(&two, &subject).await.num_ack_pending as u64;
             contract::unfinished_comes_again(&publisher, &consumer, &subject, || {}, unfinished).await;
         }),
-        trial("nats::messages_come_in_the_order_of_their_stream", move || async move {
+        test("nats::messages_come_in_the_order_of_their_stream", move || async move {
             let (publisher, consumer, subject) = fresh(three).await;
             contract::order_holds(&publisher, &consumer, &subject).await;
         }),
-        trial("nats::one_at_a_time_is_given_where_that_is_asked_for", move || async move {
+        test("nats::one_at_a_time_is_given_where_that_is_asked_for", move || async move {
             one_at_a_time(five).await;
         }),
         // Guard: messages that were fetched are held as long as the one before them | src/nats/consumer.rs `extend`: no
         // `read_ahead`
-        trial("nats::a_message_in_hand_is_held_with_those_behind_it", move || async move {
+        test("nats::a_message_in_hand_is_held_with_those_behind_it", move || async move {
             extended(eight).await;
         }),
         // Guard: messages behind short effects are held | src/nats/consumer.rs `ask`: no `extend_ahead`
-        trial("nats::what_waits_behind_short_effects_is_held", move || async move {
+        test("nats::what_waits_behind_short_effects_is_held", move || async move {
             behind_short_effects(ten).await;
         }),
         // Guard: a message of a stream that is gone is not said to be finished | src/nats/consumer.rs `finish`:
         // `double_ack`
-        trial("nats::a_message_whose_stream_is_gone_is_not_finished", move || async move {
+        test("nats::a_message_whose_stream_is_gone_is_not_finished", move || async move {
             let (publisher, consumer, subject) = fresh(nine.clone()).await;
             publisher.publish(&[publication(&subject, "x")]).await;
             let held = consumer.next().await.unwrap();
@@ -58,10 +58,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             assert!(matches!(held.finish().await, Err(ConsumeError::Away(_))));
         }),
         // Guard: a call that waits for a message ends with its connection | src/nats/consumer.rs `ask`: no look at `standing`
-        trial("nats::a_server_that_is_gone_is_an_error_of_a_call_that_waits", || async {
+        test("nats::a_server_that_is_gone_is_an_error_of_a_call_that_waits", || async {
             gone_while_waiting().await
         }),
-        trial("nats::a_missing_stream_is_refused_by_its_name", move || async move {
+        test("nats::a_missing_stream_is_refused_by_its_name", move || async move {
             let consumer = NatsConsumer::new(place(&four), "not-there", "shipping");
             let refused = consumer.next().await.unwrap_err();
             assert!(
@@ -70,11 +70,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             );
         }),
         // Guard: few messages are fetched at once | src/nats/consumer.rs: `PREFETCH` is 200
-        trial("nats::slow_effects_do_not_make_messages_come_again", move || async move {
+        test("nats::slow_effects_do_not_make_messages_come_again", move || async move {
             slow_effects(six).await;
         }),
         // Guard: a consumer that would lose messages is refused | src/nats/consumer.rs `begin`: no `loss_by`
-        trial("nats::a_consumer_that_would_lose_messages_is_refused", move || async move {
+        test("nats::a_consumer_that_would_lose_messages_is_refused", move || async move {
             unsuited(seven).await;
         }),
     ]
@@ -82,7 +82,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// A stream of its own, and who publishes to it and consumes from it.
 async fn fresh(url: String) -> (NatsPublisher, NatsConsumer, String) {
-    let name = format!("trial-{}", uuid::Uuid::now_v7());
+    let name = format!("test-{}", uuid::Uuid::now_v7());
     let subject = format!("{name}.orders");
     let context = jetstream::new(async_nats::connect(&url).await.unwrap());
     let config =
@@ -93,8 +93,8 @@ async fn fresh(url: String) -> (NatsPublisher, NatsConsumer, String) {
 }
 
 /// A place whose limits are of a timer that stands still.
-fn place(url: &str) -> NatsPlace {
-    NatsPlace::new(url).unwrap().with_timer(Arc::new(HandTimer::default()))
+fn place(url: &str) -> NatsConfig {
+    NatsConfig::new(url).unwrap().with_timer(Arc::new(HandTimer::default()))
 }
 
 /// What the server says of the consumer on the stream that takes this subject.
@@ -126,11 +126,11 @@ async fn extended(url: String) {
     }
 }
 
-/// No delivery is in hand for long enough to be extended. What the consumer says of its messages is read beside the server.
+/// No delivery is in hand for long enough to be extended. What the consumer reports of its messages is read from the server.
 async fn behind_short_effects(url: String) {
     let (publisher, _, subject) = fresh(url.clone()).await;
     let (stream, timer) = (subject.trim_end_matches(".orders"), HandTimer::default());
-    let place = NatsPlace::new(&url).unwrap().with_timer(Arc::new(timer.clone()));
+    let place = NatsConfig::new(&url).unwrap().with_timer(Arc::new(timer.clone()));
     let consumer = NatsConsumer::new(place, stream, "shipping");
     publisher.publish(&[(); 3].map(|()| publication(&subject, "x"))).await;
     let client = async_nats::connect(&url).await.unwrap();
@@ -183,7 +183,7 @@ async fn one_at_a_time(url: String) {
     second.finish().await.unwrap();
 }
 
-/// Makes a consumer of the trial itself on the stream that takes this subject.
+/// Makes a consumer of the test itself on the stream that takes this subject.
 async fn make<C: IntoConsumerConfig + FromConsumer>(url: &str, subject: &str, config: C) {
     let context = jetstream::new(async_nats::connect(url).await.unwrap());
     let stream = subject.trim_end_matches(".orders");

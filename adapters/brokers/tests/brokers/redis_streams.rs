@@ -1,61 +1,61 @@
-//! Consuming from Redis Streams; publishing has trials of its own.
+//! Consuming from Redis Streams; publishing has tests of its own.
 //! Promise: Redis Streams: an entry of another program blocks no other and is never taken for another; a
 //! trimmed entry is not pending for ever; an acknowledgement outlives its connection
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use claimstream_brokers::redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher};
+use claimstream_brokers::redis_streams::{RedisStreamsConfig, RedisStreamsConsumer, RedisStreamsPublisher};
 use claimstream_domain::Published;
 use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Publish, mock::HandTimer};
 use claimstream_testbed::{eventually, known_broker};
 use libtest_mimic::Trial;
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 
-use crate::{contract, load::publication, trial};
+use crate::{contract, load::publication, test};
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(crate) fn tests() -> Vec<Trial> {
     let Some(url) = known_broker("redis-streams", "consuming from Redis Streams") else { return Vec::new() };
     let [one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen] =
         [(); 13].map(|()| url.clone());
     vec![
-        trial("redis_streams::everything_that_was_published_comes", move || async move {
+        test("redis_streams::everything_that_was_published_comes", move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&one);
             contract::everything_comes(&publisher, &consumer, &stream).await;
         }),
-        trial("redis_streams::what_is_not_finished_comes_again", move || async move {
+        test("redis_streams::what_is_not_finished_comes_again", move || async move {
             let fresh = Fresh::at(&two);
             let (time_passes, unfinished) = (|| fresh.timer.advance(IDLE), async || fresh.pending().await);
             let Fresh { publisher, consumer, stream, .. } = &fresh;
             contract::unfinished_comes_again(publisher, consumer, stream, time_passes, unfinished).await;
         }),
-        trial("redis_streams::messages_come_in_the_order_of_their_stream", move || async move {
+        test("redis_streams::messages_come_in_the_order_of_their_stream", move || async move {
             let Fresh { publisher, consumer, stream, .. } = Fresh::at(&three);
             contract::order_holds(&publisher, &consumer, &stream).await;
         }),
-        trial("redis_streams::another_member_takes_over_what_was_abandoned", move || async move {
+        test("redis_streams::another_member_takes_over_what_was_abandoned", move || async move {
             another_takes_over(Fresh::at(&four)).await;
         }),
         // Guard: a group member begins with what it had in hand | src/redis_streams/group.rs `begin`: `own`
         // is none
-        trial("redis_streams::a_member_that_comes_back_begins_with_what_it_had", move || async move {
+        test("redis_streams::a_member_that_comes_back_begins_with_what_it_had", move || async move {
             comes_back(Fresh::at(&five)).await;
         }),
-        trial("redis_streams::a_field_whose_name_is_no_text_holds_up_nothing", move || async move {
+        test("redis_streams::a_field_whose_name_is_no_text_holds_up_nothing", move || async move {
             no_text(Fresh::at(&six)).await;
         }),
         // Guard: a field `id` is the message's id only next to `data` | src/redis_streams/wire.rs `received`:
         // no `clear`
-        trial("redis_streams::a_field_of_another_sender_is_no_id_of_a_message", move || async move {
+        test("redis_streams::a_field_of_another_sender_is_no_id_of_a_message", move || async move {
             another_sender(Fresh::at(&seven)).await;
         }),
-        trial("redis_streams::entries_that_were_trimmed_stay_pending_no_longer", move || async move {
+        test("redis_streams::entries_that_were_trimmed_stay_pending_no_longer", move || async move {
             trimmed(Fresh::at(&eight)).await;
         }),
-        trial("redis_streams::a_user_who_is_taken_away_is_refused_until_given_back", move || async move {
+        test("redis_streams::a_user_who_is_taken_away_is_refused_until_given_back", move || async move {
             user_taken_away(Fresh::at(&ten)).await;
         }),
         // Guard: a read ends with its consumer | src/redis_streams/consumer.rs: no `drop`
-        trial(
+        test(
             "redis_streams::a_member_that_was_dropped_takes_nothing_from_the_next_one",
             move || async move {
                 // A database of its own, by which its connections are known.
@@ -64,19 +64,19 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         // Guard: what was read ahead is held as long as the entry before it | src/redis_streams/consumer.rs `extend`: the own entry
         // alone
-        trial(
+        test(
             "redis_streams::an_entry_in_hand_is_held_with_those_behind_it_until_another_has_it",
             move || async move {
                 extended(Fresh::at(&twelve)).await;
             },
         ),
         // Guard: what waits behind short effects is held | src/redis_streams/consumer.rs `next`: no `hold_ahead`
-        trial("redis_streams::what_waits_behind_short_effects_is_held", move || async move {
+        test("redis_streams::what_waits_behind_short_effects_is_held", move || async move {
             behind_short_effects(Fresh::at(&thirteen)).await;
         }),
         // Guard: an acknowledgement is repeated on a new connection when its own broke |
         // src/redis_streams/answering.rs `say`: no second try
-        trial("redis_streams::an_answer_outlives_its_connection", move || async move {
+        test("redis_streams::an_answer_outlives_its_connection", move || async move {
             // A database of its own, by which its connections are known.
             lost_answer(Fresh::at(&nine.replace("/0", "/9"))).await;
         }),
@@ -89,7 +89,7 @@ const IDLE: Duration = Duration::from_millis(500);
 struct Fresh {
     url: String,
     timer: HandTimer,
-    place: RedisStreamsPlace,
+    place: RedisStreamsConfig,
     publisher: RedisStreamsPublisher,
     consumer: RedisStreamsConsumer,
     stream: String,
@@ -97,9 +97,9 @@ struct Fresh {
 
 impl Fresh {
     fn at(url: &str) -> Self {
-        let stream = format!("trial-{}", uuid::Uuid::now_v7());
+        let stream = format!("test-{}", uuid::Uuid::now_v7());
         let timer = HandTimer::default();
-        let place = RedisStreamsPlace::new(url).unwrap().with_timer(Arc::new(timer.clone()));
+        let place = RedisStreamsConfig::new(url).unwrap().with_timer(Arc::new(timer.clone()));
         let publisher = RedisStreamsPublisher::new(place.clone());
         let consumer = RedisStreamsConsumer::new(place.clone(), &stream, "shipping", "one").with_idle(IDLE);
         Self { url: url.to_owned(), timer, place, publisher, consumer, stream }
@@ -299,7 +299,7 @@ async fn trimmed(fresh: Fresh) {
     let delivery = next(&again).await;
     assert_eq!(delivery.received.id, ids[0]);
     delivery.finish().await.unwrap();
-    assert_eq!(fresh.pending().await, 0, "nobody can ever finish them");
+    assert_eq!(fresh.pending().await, 0, "no member can ever finish them");
 }
 
 /// The connection that answers breaks, and the one that waits does not.
@@ -332,7 +332,7 @@ async fn user_taken_away(fresh: Fresh) {
     fresh.publish(1).await;
     let held = next(&consumer).await;
     redis::cmd("ACL").arg("DELUSER").arg(&fresh.stream).exec_async(&mut admin).await.unwrap();
-    assert!(held.finish().await.is_err(), "nobody may say so");
+    assert!(held.finish().await.is_err(), "the group does not know the member");
     assert!(consumer.next().await.is_err(), "its connection has ended");
     let refused = consumer.next().await.unwrap_err();
     assert!(

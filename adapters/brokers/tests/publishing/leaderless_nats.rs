@@ -3,7 +3,7 @@
 
 use std::{io, sync::Arc};
 
-use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
+use claimstream_brokers::nats::{NatsConfig, NatsPublisher};
 use claimstream_ports::{Publish, Timer, mock::HandTimer};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -54,7 +54,7 @@ async fn serve(listener: TcpListener, asked: Arc<Notify>) -> io::Result<()> {
 #[tokio::test]
 async fn a_call_ends_in_time_while_neither_streams_nor_jetstream_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
+    let place = NatsConfig::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
     let (timer, asked) = (HandTimer::default(), Arc::new(Notify::new()));
     let place = place.with_timer(Arc::new(timer.clone()));
     let serving = tokio::spawn(serve(listener, Arc::clone(&asked)));
@@ -62,12 +62,12 @@ async fn a_call_ends_in_time_while_neither_streams_nor_jetstream_answer() {
     let publisher = NatsPublisher::new(place);
     let time_runs_out = async {
         asked.notified().await;
-        timer.advance(NatsPublisher::PATIENCE);
+        timer.advance(NatsPublisher::TIMEOUT);
     };
     let (answers, ()) = tokio::join!(publisher.publish(&publications), time_runs_out);
     serving.abort();
     for answer in &answers {
         assert!(doubt(answer).contains("nothing answers at orders."), "{answer:?}");
     }
-    assert_eq!(timer.now(), NatsPublisher::PATIENCE, "one round for all");
+    assert_eq!(timer.now(), NatsPublisher::TIMEOUT, "one round for all");
 }

@@ -69,7 +69,7 @@ impl Load {
         }
         let lost = self.publications.iter().filter(|it| !seen.contains(it.id.to_string().as_str())).count();
         assert_eq!(lost, 0, "{lost} of {} are lost", self.publications.len());
-        assert_eq!(seen.len(), self.publications.len(), "the broker holds what nobody has published");
+        assert_eq!(seen.len(), self.publications.len(), "the broker holds what was not published");
         for (key, ids) in by_key {
             let of_key = |it: &&Publication| it.key.as_ref().is_some_and(|own| own.as_str() == key);
             let expected: Vec<_> =

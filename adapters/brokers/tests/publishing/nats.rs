@@ -9,7 +9,7 @@ use async_nats::jetstream::{
     consumer::{AckPolicy, pull},
     stream::{Config, DiscardPolicy, Stream},
 };
-use claimstream_brokers::nats::{NatsPlace, NatsPublisher};
+use claimstream_brokers::nats::{NatsConfig, NatsPublisher};
 use claimstream_ports::{Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, known_broker};
 use futures::StreamExt;
@@ -27,7 +27,7 @@ fn publisher(url: &str) -> NatsPublisher {
 }
 
 fn publisher_by(timer: &HandTimer, url: &str) -> NatsPublisher {
-    NatsPublisher::new(NatsPlace::new(url).unwrap().with_timer(Arc::new(timer.clone())))
+    NatsPublisher::new(NatsConfig::new(url).unwrap().with_timer(Arc::new(timer.clone())))
 }
 
 async fn context(url: &str) -> Context {
@@ -36,7 +36,7 @@ async fn context(url: &str) -> Context {
 
 /// A stream of its own; its name is also the subject.
 async fn fresh_stream(context: &Context, config: Config) -> (String, Stream) {
-    let name = fresh("trial");
+    let name = fresh("test");
     let config = Config { name: name.clone(), subjects: vec![name.clone(), format!("{name}.>")], ..config };
     let stream = context.create_stream(config).await.unwrap();
     (name, stream)
@@ -147,7 +147,7 @@ async fn a_silent_subject_holds_up_no_message_behind_another_one() {
     let round_ends = async {
         listens.next().await.unwrap();
         all_answers_are_there(&nats, &name).await;
-        timer.advance(NatsPublisher::PATIENCE);
+        timer.advance(NatsPublisher::TIMEOUT);
     };
     let (answers, ()) = tokio::join!(nats.publish(&batch), round_ends);
     assert!(!doubt(&answers[1]).is_empty());
@@ -182,7 +182,7 @@ async fn a_call_ends_though_each_of_its_rounds_is_slow() {
     let rounds_end = async {
         while listens.next().await.is_some() {
             all_answers_are_there(&nats, &name).await;
-            timer.advance(NatsPublisher::PATIENCE);
+            timer.advance(NatsPublisher::TIMEOUT);
             rounds.set(rounds.get() + 1);
         }
     };
@@ -194,8 +194,8 @@ async fn a_call_ends_though_each_of_its_rounds_is_slow() {
     assert!(obstacle(&answers[8]).contains("took too long"), "{answers:?}");
 }
 
-/// The client allows 5,000 messages without an answer unless somebody says otherwise, and a call reads no answer before all of its own are sent.
-/// Guard: many messages of NATS may wait for answers | src/nats/link.rs: no `max_ack_inflight`
+/// The client allows 5,000 messages without an answer by default, and a call reads no answer before all of its own are sent.
+/// Guard: many messages of NATS may wait for answers | src/nats/client.rs: no `max_ack_inflight`
 #[tokio::test]
 async fn calls_do_not_wait_for_each_other_with_many_messages_on_the_way() {
     let Some(url) = known_broker(NATS, "many messages of NATS") else { return };
@@ -228,7 +228,7 @@ async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
     let context = context(broker.url()).await;
     let (name, _) = fresh_stream(&context, Config::default()).await;
     let (load, nats) =
-        (Load::of(&name, 30_000, 200), NatsPublisher::new(NatsPlace::new(broker.url()).unwrap()));
+        (Load::of(&name, 30_000, 200), NatsPublisher::new(NatsConfig::new(broker.url()).unwrap()));
     let (kills, mut longest) = (6, Duration::ZERO);
     let killing = async {
         for kill in 1..=kills {

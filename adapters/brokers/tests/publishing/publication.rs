@@ -23,7 +23,7 @@ pub(crate) fn heavy(place: &str, bytes: usize) -> Publication {
     }
 }
 
-/// A name that no other trial has.
+/// A name that no other test has.
 pub(crate) fn fresh(name: &str) -> String {
     format!("{name}-{}", Uuid::now_v7().simple())
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use claimstream_brokers::redis_streams::{RedisStreamsPlace, RedisStreamsPublisher};
+use claimstream_brokers::redis_streams::{RedisStreamsConfig, RedisStreamsPublisher};
 use claimstream_domain::Published;
 use claimstream_ports::{Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, known_broker};
@@ -23,7 +23,7 @@ const REDIS: &str = "redis-streams";
 /// A publisher whose time stands still.
 fn publisher(url: &str) -> RedisStreamsPublisher {
     let timer = Arc::new(HandTimer::default());
-    RedisStreamsPublisher::new(RedisStreamsPlace::new(url).unwrap().with_timer(timer))
+    RedisStreamsPublisher::new(RedisStreamsConfig::new(url).unwrap().with_timer(timer))
 }
 
 async fn connection(url: &str) -> MultiplexedConnection {
@@ -49,7 +49,7 @@ async fn held(connection: &mut MultiplexedConnection, stream: &str) -> Vec<Entry
 #[tokio::test]
 async fn a_message_is_confirmed_when_it_is_in_its_stream() {
     let Some(url) = known_broker(REDIS, "publishing to Redis Streams") else { return };
-    let (mut connection, stream) = (connection(&url).await, fresh("trial"));
+    let (mut connection, stream) = (connection(&url).await, fresh("test"));
     let batch: Vec<_> = (0..250).map(|number| publication(&stream, Some("account-7"), number)).collect();
     let redis = publisher(&url);
     assert_eq!(redis.reach().await, Ok(()));
@@ -78,7 +78,7 @@ async fn a_message_is_confirmed_when_it_is_in_its_stream() {
 async fn what_can_never_be_added_is_refused_and_the_others_are_not() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "refusals of Redis Streams") else { return };
     let mut connection = connection(broker.url()).await;
-    let (stream, text) = (fresh("trial"), fresh("text"));
+    let (stream, text) = (fresh("test"), fresh("text"));
     redis::cmd("SET").arg(&text).arg("1").exec_async(&mut connection).await.unwrap();
     let limit = redis::cmd("CONFIG").arg("SET").arg("proto-max-bulk-len").arg("1mb").to_owned();
     limit.exec_async(&mut connection).await.unwrap();
@@ -107,7 +107,7 @@ async fn what_can_never_be_added_is_refused_and_the_others_are_not() {
 async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_alone() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "rights of Redis Streams") else { return };
     let mut connection = connection(broker.url()).await;
-    let (stream, other) = (fresh("trial"), fresh("other"));
+    let (stream, other) = (fresh("test"), fresh("other"));
     let redis = publisher(&user_of_trials(&mut connection, broker.url()).await);
     let batch = [
         publication(&stream, Some("a"), 0),
@@ -129,10 +129,10 @@ async fn a_message_for_a_key_that_the_user_may_not_write_holds_up_its_own_key_al
 /// Guard: after a call that broke its connection, the next is sent one by one |
 /// src/redis_streams/publisher.rs `suspect`: notes nothing
 #[tokio::test]
-async fn a_message_over_a_limit_that_nobody_could_know_is_alone_not_confirmed() {
+async fn a_message_over_an_unknown_limit_is_alone_not_confirmed() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "limits of Redis Streams") else { return };
     let mut connection = connection(broker.url()).await;
-    let stream = fresh("trial");
+    let stream = fresh("test");
     let set = |bytes: &str| redis::cmd("CONFIG").arg("SET").arg("proto-max-bulk-len").arg(bytes).to_owned();
     let batch = || {
         [publication(&stream, Some("a"), 0), heavy(&stream, 1_100_000), publication(&stream, Some("a"), 2)]
@@ -176,11 +176,11 @@ async fn a_message_over_a_limit_that_is_alone_in_its_calls_ends_the_connection_o
     let limit = redis::cmd("CONFIG").arg("SET").arg("proto-max-bulk-len").arg("1mb").to_owned();
     limit.exec_async(&mut connection).await.unwrap();
     let redis = publisher(&user_of_trials(&mut connection, broker.url()).await);
-    let heavy = [heavy(&fresh("trial"), 1_100_000)];
+    let heavy = [heavy(&fresh("test"), 1_100_000)];
     assert!(!doubt(&redis.publish(&heavy).await[0]).is_empty());
     let mut common = None;
     for number in 0..2 {
-        assert!(all_are_confirmed(&redis.publish(&[publication(&fresh("trial"), None, number)]).await));
+        assert!(all_are_confirmed(&redis.publish(&[publication(&fresh("test"), None, number)]).await));
         let answers = redis.publish(&heavy).await;
         let oldest = oldest_of_app(&mut connection).await.expect("the connection of all calls has ended");
         assert_eq!(*common.get_or_insert(oldest), oldest, "the connection of all calls has ended");
@@ -192,17 +192,17 @@ async fn a_message_over_a_limit_that_is_alone_in_its_calls_ends_the_connection_o
     }
 }
 
-/// The connection of the user of trials that was made first.
+/// The connection of the user of tests that was made first.
 async fn oldest_of_app(connection: &mut MultiplexedConnection) -> Option<u64> {
     let all: String = redis::cmd("CLIENT").arg("LIST").query_async(connection).await.unwrap();
     let of_app = all.lines().filter(|line| line.contains(" user=app "));
     of_app.filter_map(|line| line.strip_prefix("id=")?.split(' ').next()?.parse().ok()).min()
 }
 
-/// The URL of a user who may write to streams of trials, and may not ask for settings.
+/// The URL of a user who may write to streams of tests, and may not ask for settings.
 async fn user_of_trials(connection: &mut MultiplexedConnection, url: &str) -> String {
     let mut user = redis::cmd("ACL");
-    user.arg("SETUSER").arg("app").arg("on").arg(">secret").arg("~trial*").arg("+@all").arg("-config");
+    user.arg("SETUSER").arg("app").arg("on").arg(">secret").arg("~test*").arg("+@all").arg("-config");
     user.exec_async(connection).await.unwrap();
     url.replace("redis://", "redis://app:secret@")
 }
@@ -226,8 +226,8 @@ async fn a_broker_that_is_not_there_confirms_nothing_and_takes_no_time() {
 #[ignore = "long: kills"]
 async fn kills_of_the_broker_lose_nothing_and_keep_the_order_of_keys() {
     let Some(broker) = PrivateBroker::start_if_known(REDIS, "kills of Redis Streams") else { return };
-    let stream = fresh("trial");
-    let redis = RedisStreamsPublisher::new(RedisStreamsPlace::new(broker.url()).unwrap());
+    let stream = fresh("test");
+    let redis = RedisStreamsPublisher::new(RedisStreamsConfig::new(broker.url()).unwrap());
     let load = Load::of(&stream, 30_000, 200);
     let (kills, mut longest) = (6, Duration::ZERO);
     let killing = async {

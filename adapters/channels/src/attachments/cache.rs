@@ -8,10 +8,10 @@ use claimstream_domain::notification::Answer;
 use claimstream_ports::notification::DeliveryError;
 use tokio::sync::OnceCell;
 
-use super::File;
+use super::FetchedFile;
 
 /// A place for one file: the first that needs it fetches it, and all others wait.
-pub(super) type FileCell = Arc<OnceCell<Arc<File>>>;
+pub(super) type FileCell = Arc<OnceCell<Arc<FetchedFile>>>;
 
 /// Files by their URLs, of bounded size and age.
 pub(super) struct FileCache {
@@ -21,13 +21,13 @@ pub(super) struct FileCache {
 
 #[derive(Default)]
 struct Places {
-    by_url: HashMap<String, Place>,
+    by_url: HashMap<String, CachedFile>,
     /// The same, the oldest first.
     by_age: VecDeque<(Duration, String)>,
     bytes: usize,
 }
 
-struct Place {
+struct CachedFile {
     since: Duration,
     cell: FileCell,
     bytes: usize,
@@ -40,7 +40,7 @@ impl FileCache {
     const MAX_AGE: Duration = Duration::from_secs(300);
     /// How long a file that failed is not asked for again.
     const FAILED_FOR: Duration = Duration::from_secs(10);
-    /// About what a place takes beside its file and its URL.
+    /// About how many bytes an entry takes without its file and its URL.
     const PLACE_BYTES: usize = 256;
 
     pub(super) fn new(most: usize) -> Self {
@@ -59,7 +59,7 @@ impl FileCache {
         let (cell, bytes) = (FileCell::default(), Self::PLACE_BYTES + 2 * url.len());
         places
             .by_url
-            .insert(url.to_owned(), Place { since: now, cell: Arc::clone(&cell), bytes, failure: None });
+            .insert(url.to_owned(), CachedFile { since: now, cell: Arc::clone(&cell), bytes, failure: None });
         places.by_age.push_back((now, url.to_owned()));
         places.bytes += bytes;
         self.shrink(&mut places);
@@ -133,7 +133,7 @@ mod tests {
 
     fn fill(cache: &FileCache, url: &str, bytes: usize) -> FileCell {
         let cell = cache.cell(url, Duration::ZERO);
-        let _ = cell.set(Arc::new(File { bytes: vec![0; bytes], content_type: None }));
+        let _ = cell.set(Arc::new(FetchedFile { bytes: vec![0; bytes], content_type: None }));
         cache.keep(url, &cell);
         cell
     }

@@ -1,11 +1,11 @@
 use claimstream_domain::notification::Attachment;
 
-use super::File;
+use super::FetchedFile;
 
 /// Of what kind a file is: as the request says, else as its server says.
 ///
 /// A file that is a mail or has parts of its own would have to be taken apart; it goes as bytes.
-pub(super) fn content_type(attachment: &Attachment, file: &File) -> String {
+pub(super) fn content_type(attachment: &Attachment, file: &FetchedFile) -> String {
     let given = attachment.content_type.as_ref().or(file.content_type.as_ref());
     let kind = given.map(|given| given.trim()).unwrap_or_default();
     let is_whole = |kind: &&str| {
@@ -31,7 +31,10 @@ mod tests {
                 name: "a".into(),
                 content_type: given.map(str::to_owned),
             };
-            content_type(&attachment, &File { bytes: Vec::new(), content_type: sent.map(str::to_owned) })
+            content_type(
+                &attachment,
+                &FetchedFile { bytes: Vec::new(), content_type: sent.map(str::to_owned) },
+            )
         };
         assert_eq!(kind(Some("application/pdf"), Some("text/html")), "application/pdf");
         assert_eq!(kind(None, Some("text/csv; charset=utf-8")), "text/csv; charset=utf-8");

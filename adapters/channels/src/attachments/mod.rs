@@ -16,7 +16,7 @@ use reqwest::{
 };
 
 pub use self::config::AttachmentConfig;
-pub(crate) use self::file::File;
+pub(crate) use self::file::FetchedFile;
 use self::{cache::FileCache, content_type::content_type};
 use crate::http::{HttpAnswer, HttpClient, Unread, failure, root};
 
@@ -50,7 +50,10 @@ impl Attachments {
     /// | 200, and no more bytes than allowed | the file |
     /// | too many bytes; an address that may not be called; 410, another 2xx | permanent |
     /// | no connection, no answer in time, any other status, redirects among them | not ready: tried again, no earlier than `Retry-After` says |
-    pub(crate) async fn fetch(&self, attachments: &[Attachment]) -> Result<Vec<Arc<File>>, DeliveryError> {
+    pub(crate) async fn fetch(
+        &self,
+        attachments: &[Attachment],
+    ) -> Result<Vec<Arc<FetchedFile>>, DeliveryError> {
         let deadline = Deadline::after(self.config.timeout, &self.client.timer);
         let (mut files, mut bytes) = (Vec::with_capacity(attachments.len()), 0_usize);
         for attachment in attachments {
@@ -75,7 +78,7 @@ impl Attachments {
         Ok(files)
     }
 
-    async fn file(&self, attachment: &Attachment) -> Result<Arc<File>, DeliveryError> {
+    async fn file(&self, attachment: &Attachment) -> Result<Arc<FetchedFile>, DeliveryError> {
         let (url, now) = (&attachment.url, || self.client.timer.now());
         let cell = self.cache.cell(url, now());
         // Those that waited while it failed do not ask either.
@@ -90,7 +93,7 @@ impl Attachments {
         Ok(Arc::clone(file))
     }
 
-    async fn get(&self, url: &str) -> Result<Arc<File>, DeliveryError> {
+    async fn get(&self, url: &str) -> Result<Arc<FetchedFile>, DeliveryError> {
         let url = self.url(url)?;
         let from = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
         let request = self.request(url)?;
@@ -123,7 +126,7 @@ impl Attachments {
         }
     }
 
-    async fn read(&self, from: &str, answer: HttpAnswer) -> Result<Arc<File>, DeliveryError> {
+    async fn read(&self, from: &str, answer: HttpAnswer) -> Result<Arc<FetchedFile>, DeliveryError> {
         let response = &answer.response;
         let most = self.config.max_bytes;
         let too_long = || {
@@ -141,15 +144,15 @@ impl Attachments {
             Unread::Broke(why) => not_ready(format!("the connection to {from} broke: {why}"), None),
             Unread::TooLong => too_long(),
         })?;
-        Ok(Arc::new(File { bytes, content_type }))
+        Ok(Arc::new(FetchedFile { bytes, content_type }))
     }
 }
 
 /// The mail's parts of a message: each attachment with its file.
 pub(crate) fn types<'a>(
     attachments: &'a [Attachment],
-    files: &'a [Arc<File>],
-) -> impl Iterator<Item = (&'a Attachment, &'a File, String)> {
+    files: &'a [Arc<FetchedFile>],
+) -> impl Iterator<Item = (&'a Attachment, &'a FetchedFile, String)> {
     let pairs = attachments.iter().zip(files);
     pairs.map(|(attachment, file)| (attachment, &**file, content_type(attachment, file)))
 }

@@ -9,7 +9,7 @@ use crate::Secret;
 /// How a gateway knows who calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum GatewayAuth {
-    /// It asks nobody, or the templates say it.
+    /// The gateway needs no credentials, or the templates write them.
     #[default]
     None,
     /// A user and a password.

@@ -114,7 +114,7 @@ fn formatted(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
     Ok(())
 }
 
-/// What templates see of a message as it is shown: its fields, and those of its content beside them, each of them there. The address is
+/// What templates see of a message as it is shown: its fields and those of its content on one level, each of them there. The address is
 /// spelled as a provider takes it.
 fn seen(message: &NotificationMessage) -> serde_json::Value {
     let mut seen = serde_json::json!({

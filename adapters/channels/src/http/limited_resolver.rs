@@ -6,7 +6,7 @@ use tokio::net::lookup_host;
 
 /// Resolves names as the system does, and leaves out the addresses that a rule refuses.
 ///
-/// The client connects to what it is answered here and asks nobody else, so a name that leads elsewhere a moment later gains
+/// The client connects to what it is answered here and asks no other resolver, so a name that leads elsewhere a moment later gains
 /// nothing. It does not ask for a host that is an address already; that is the client's to judge.
 pub(super) struct LimitedResolver(pub(super) Arc<AddressRule>);
 

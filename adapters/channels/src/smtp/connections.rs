@@ -14,7 +14,7 @@ use lettre::transport::smtp::{
 
 #[cfg(feature = "tls")]
 use super::encryption::Encryption;
-use super::{config::SmtpConfig, dialogue::Refusal, server::SmtpServer, session};
+use super::{config::SmtpConfig, dialogue::SmtpRefusal, server::SmtpServer, session};
 /// Connections to one server, greeted, encrypted and logged in.
 ///
 /// A connection belongs to the delivery that took it, and comes back only after a mail that was accepted. One that is
@@ -33,7 +33,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// The most connections that are kept while nobody needs them.
+    /// The most connections that are kept while no delivery needs them.
     const MAX_IDLE: usize = 8;
     /// How long a kept connection may take to say that it is one: much less than a delivery, which still needs a new one then.
     const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -75,7 +75,7 @@ impl Connections {
     }
 
     /// A new connection that is ready for a mail.
-    pub(super) async fn fresh(&self) -> Result<AsyncSmtpConnection, Refusal> {
+    pub(super) async fn fresh(&self) -> Result<AsyncSmtpConnection, SmtpRefusal> {
         #[cfg(feature = "tls")]
         let opening =
             session::open(&self.server, &self.hello, self.connect_timeout, self.encryption.as_ref());
@@ -84,7 +84,7 @@ impl Connections {
         let mut connection = opening.await?;
         if let Some(credentials) = &self.credentials {
             let login = connection.auth(DEFAULT_MECHANISMS, credentials).await;
-            login.map_err(|error| Refusal::of(SmtpStage::Login, &error))?;
+            login.map_err(|error| SmtpRefusal::of(SmtpStage::Login, &error))?;
         }
         Ok(connection)
     }

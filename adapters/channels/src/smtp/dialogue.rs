@@ -14,7 +14,7 @@ use lettre::{
 
 /// Why a mail was not taken.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct SmtpRefusal {
     /// How far its dialogue had come.
     pub(super) stage: SmtpStage,
     /// The code of the server's reply; none if it did not reply, or not in a way that can be read.
@@ -25,7 +25,7 @@ pub(super) struct Refusal {
     pub(super) is_unsupported: bool,
 }
 
-impl Refusal {
+impl SmtpRefusal {
     pub(super) fn of(stage: SmtpStage, error: &Error) -> Self {
         let code = error.status().map(u16::from);
         let text = match (code, error.source()) {
@@ -56,25 +56,25 @@ pub(super) async fn offer(
     connection: &mut AsyncSmtpConnection,
     envelope: &Envelope,
     mail: &[u8],
-) -> Result<(), Refusal> {
+) -> Result<(), SmtpRefusal> {
     let mut parameters = Vec::new();
     let knows = |extension| connection.server_info().supports_feature(extension);
     let mut addresses = envelope.from().into_iter().chain(envelope.to());
     if !addresses.all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
         if !knows(Extension::SmtpUtfEight) {
             let why = "an address is not ASCII, and the server does not know SMTPUTF8";
-            return Err(Refusal::unsupported(why));
+            return Err(SmtpRefusal::unsupported(why));
         }
         parameters.push(MailParameter::SmtpUtfEight);
     }
     if !mail.is_ascii() {
         if !knows(Extension::EightBitMime) {
             let why = "the mail is not ASCII, and the server does not know 8BITMIME";
-            return Err(Refusal::unsupported(why));
+            return Err(SmtpRefusal::unsupported(why));
         }
         parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
     }
-    let at = |stage| move |error: Error| Refusal::of(stage, &error);
+    let at = |stage| move |error: Error| SmtpRefusal::of(stage, &error);
     let sender = Mail::new(envelope.from().cloned(), parameters);
     connection.command(sender).await.map_err(at(SmtpStage::Sender))?;
     for to in envelope.to() {
@@ -85,6 +85,6 @@ pub(super) async fn offer(
 }
 
 /// Sends the mail that was offered.
-pub(super) async fn send(connection: &mut AsyncSmtpConnection, mail: &[u8]) -> Result<Response, Refusal> {
-    connection.message(mail).await.map_err(|error| Refusal::of(SmtpStage::End, &error))
+pub(super) async fn send(connection: &mut AsyncSmtpConnection, mail: &[u8]) -> Result<Response, SmtpRefusal> {
+    connection.message(mail).await.map_err(|error| SmtpRefusal::of(SmtpStage::End, &error))
 }

@@ -2,10 +2,10 @@ mod ascii_replies;
 mod config;
 mod connections;
 mod dialogue;
+mod email;
 #[cfg(feature = "tls")]
 mod encryption;
 mod fetched_files;
-mod letter;
 mod line_ends;
 mod parts;
 mod server;
@@ -28,9 +28,9 @@ use lettre::{Message, message::Mailbox, transport::smtp::client::AsyncSmtpConnec
 
 use self::{
     connections::Connections,
-    dialogue::{Refusal, offer, send},
-    fetched_files::{FetchedFiles, Files},
-    letter::letter,
+    dialogue::{SmtpRefusal, offer, send},
+    email::email,
+    fetched_files::{FetchedFiles, MailFiles},
 };
 use crate::attachments::Attachments;
 
@@ -75,7 +75,7 @@ impl SmtpChannel {
         self
     }
 
-    async fn fetch(&self, message: &NotificationMessage) -> Result<Files, DeliveryError> {
+    async fn fetch(&self, message: &NotificationMessage) -> Result<MailFiles, DeliveryError> {
         Ok(self.attachments.fetch(&message.content.attachments).await?.into())
     }
 
@@ -135,18 +135,18 @@ impl SmtpChannel {
         mail: &Message,
         bytes: &[u8],
         deadline: &Deadline,
-    ) -> Result<Result<(), Refusal>, DeliveryError> {
+    ) -> Result<Result<(), SmtpRefusal>, DeliveryError> {
         let offered = deadline.within(offer(connection, mail.envelope(), bytes)).await;
         let late = || self.late(SmtpStage::Sender, "no answer from", self.config.timeout);
         offered.ok_or_else(|| self.refuse(late(), mail))
     }
 
-    fn late(&self, stage: SmtpStage, what: &str, timeout: Duration) -> Refusal {
-        Refusal::unanswered(stage, format!("{what} {} within {timeout:?}", self.config.server))
+    fn late(&self, stage: SmtpStage, what: &str, timeout: Duration) -> SmtpRefusal {
+        SmtpRefusal::unanswered(stage, format!("{what} {} within {timeout:?}", self.config.server))
     }
 
     /// What a refusal means. A row of the settings may take one behind the mail for a delivery.
-    fn judge(&self, refusal: Refusal, mail: &Message) -> Result<Delivered, DeliveryError> {
+    fn judge(&self, refusal: SmtpRefusal, mail: &Message) -> Result<Delivered, DeliveryError> {
         let text = without_recipients(&refusal.text, mail);
         let judgement = match refusal.code {
             _ if refusal.is_unsupported => Judgement::MessageRefused,
@@ -168,13 +168,13 @@ impl SmtpChannel {
         }
     }
 
-    fn refuse(&self, refusal: Refusal, mail: &Message) -> DeliveryError {
+    fn refuse(&self, refusal: SmtpRefusal, mail: &Message) -> DeliveryError {
         let unknown = |_| DeliveryError::unknown(format!("no answer from {}", self.config.server));
         self.judge(refusal, mail).map_or_else(|error| error, unknown)
     }
 }
 
-/// What a server said, without the envelope's addresses, which it may repeat in other letters.
+/// What a server said, without the envelope's addresses, which it may repeat in other mails.
 fn without_recipients(text: &str, mail: &Message) -> String {
     mail.envelope().to().iter().fold(text.to_owned(), |text, to| without(&text, to.as_ref()))
 }
@@ -205,7 +205,7 @@ impl ChannelProvider for SmtpChannel {
             Some(files) => files,
             None => self.fetch(message).await?,
         };
-        let mail = letter(&self.from, message, &files)?;
+        let mail = email(&self.from, message, &files)?;
         self.send(&mail).await
     }
 }

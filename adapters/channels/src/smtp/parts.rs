@@ -7,13 +7,13 @@ use lettre::message::{
     header::{ContentTransferEncoding, ContentType},
 };
 
-use crate::attachments::{File, types};
+use crate::attachments::{FetchedFile, types};
 
 /// A mail's body with a part for each file behind it.
 pub(super) fn with_files(
     body: MultiPart,
     attachments: &[Attachment],
-    files: &[Arc<File>],
+    files: &[Arc<FetchedFile>],
 ) -> Result<MultiPart, DeliveryError> {
     types(attachments, files).try_fold(body, |body, (attachment, file, kind)| {
         let kind = match ContentType::parse(&kind) {
@@ -29,7 +29,7 @@ pub(super) fn with_files(
 }
 
 /// In base64, whatever it is: a text would come with other ends of lines than it has.
-fn exact(file: &File) -> Body {
+fn exact(file: &FetchedFile) -> Body {
     Body::new_with_encoding(file.bytes.clone(), ContentTransferEncoding::Base64).unwrap_or_else(Body::new)
 }
 
@@ -58,7 +58,7 @@ mod tests {
     fn formatted(name: &str) -> String {
         let attachment =
             Attachment { url: "https://example.com/a".into(), name: name.into(), content_type: None };
-        let file = Arc::new(File { bytes: b"%PDF".to_vec(), content_type: None });
+        let file = Arc::new(FetchedFile { bytes: b"%PDF".to_vec(), content_type: None });
         let body = MultiPart::mixed().build();
         let part = with_files(body, &[attachment], &[file]).unwrap();
         String::from_utf8(part.formatted()).unwrap()

@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{ascii_replies::AsciiReplies, dialogue::Refusal, server::SmtpServer};
+use super::{ascii_replies::AsciiReplies, dialogue::SmtpRefusal, server::SmtpServer};
 #[cfg(feature = "tls")]
 use super::{encryption::Encryption, server::Security};
 
@@ -20,8 +20,8 @@ pub(super) async fn open(
     hello: &ClientId,
     connect_timeout: Duration,
     #[cfg(feature = "tls")] encryption: Option<&Encryption>,
-) -> Result<AsyncSmtpConnection, Refusal> {
-    let failed = |error: io::Error| Refusal::unanswered(SmtpStage::Session, error.to_string());
+) -> Result<AsyncSmtpConnection, SmtpRefusal> {
+    let failed = |error: io::Error| SmtpRefusal::unanswered(SmtpStage::Session, error.to_string());
     let stream = connect(server, connect_timeout).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     #[cfg(feature = "tls")]
@@ -36,7 +36,7 @@ pub(super) async fn open(
     #[cfg(not(feature = "tls"))]
     let transport = Box::new(AsciiReplies::new(stream));
     let session = AsyncSmtpConnection::connect_with_transport(transport, hello).await;
-    session.map_err(|error| Refusal::of(SmtpStage::Session, &error))
+    session.map_err(|error| SmtpRefusal::of(SmtpStage::Session, &error))
 }
 
 /// Connects to the first address of the host that answers; each has the timeout.

@@ -7,38 +7,38 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::dialogue::Refusal;
+use super::dialogue::SmtpRefusal;
 
 /// Asks a server to encrypt (RFC 3207), and answers the stream on which it is about to.
 ///
 /// Nothing behind the server's consent is read in the clear, so what an attacker put there becomes no reply of the encrypted session.
-pub(super) async fn ask(mut stream: TcpStream, hello: &ClientId) -> Result<TcpStream, Refusal> {
+pub(super) async fn ask(mut stream: TcpStream, hello: &ClientId) -> Result<TcpStream, SmtpRefusal> {
     expect(reply(&mut stream).await?)?;
     let extensions = expect(command(&mut stream, &format!("EHLO {hello}\r\n")).await?)?;
     if !extensions.lines().skip(1).any(|line| line.trim().eq_ignore_ascii_case("STARTTLS")) {
-        return Err(Refusal::unanswered(SmtpStage::Session, "STARTTLS is not supported on this server"));
+        return Err(SmtpRefusal::unanswered(SmtpStage::Session, "STARTTLS is not supported on this server"));
     }
     expect(command(&mut stream, "STARTTLS\r\n").await?)?;
     Ok(stream)
 }
 
 /// A reply: its code and its lines.
-type Reply = (u16, String);
+type SmtpReply = (u16, String);
 
 /// The lines of a reply that consents.
-fn expect((code, text): Reply) -> Result<String, Refusal> {
+fn expect((code, text): SmtpReply) -> Result<String, SmtpRefusal> {
     match code {
         200..=299 => Ok(text),
-        code => Err(Refusal { code: Some(code), ..Refusal::unanswered(SmtpStage::Session, text) }),
+        code => Err(SmtpRefusal { code: Some(code), ..SmtpRefusal::unanswered(SmtpStage::Session, text) }),
     }
 }
 
-async fn command(stream: &mut TcpStream, line: &str) -> Result<Reply, Refusal> {
+async fn command(stream: &mut TcpStream, line: &str) -> Result<SmtpReply, SmtpRefusal> {
     stream.write_all(line.as_bytes()).await.map_err(|error| broken(&error))?;
     reply(stream).await
 }
 
-async fn reply(stream: &mut TcpStream) -> Result<Reply, Refusal> {
+async fn reply(stream: &mut TcpStream) -> Result<SmtpReply, SmtpRefusal> {
     /// The most lines of a reply.
     const MOST: usize = 100;
     let mut text = String::new();
@@ -69,10 +69,10 @@ async fn line(stream: &mut TcpStream) -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "a line of the reply is too long"))
 }
 
-fn broken(error: &io::Error) -> Refusal {
-    Refusal::unanswered(SmtpStage::Session, format!("the connection broke: {error}"))
+fn broken(error: &io::Error) -> SmtpRefusal {
+    SmtpRefusal::unanswered(SmtpStage::Session, format!("the connection broke: {error}"))
 }
 
-fn unreadable() -> Refusal {
-    Refusal::unanswered(SmtpStage::Session, "the reply is none of SMTP")
+fn unreadable() -> SmtpRefusal {
+    SmtpRefusal::unanswered(SmtpStage::Session, "the reply is none of SMTP")
 }

@@ -32,7 +32,7 @@ use crate::http::JudgedAnswer;
 /// done, one whose meaning is a refusal for good means refused, and all others mean failed.
 ///
 /// The other side owes what [`Participant`] says: it answers a repeated call as it did the first time, takes a Cancel for
-/// what it has never heard of, and refuses, with 409 say, a Try that comes after it.
+/// a Try that has never reached it, and refuses, with 409 say, a Try that comes after it.
 pub struct HttpParticipant {
     poster: Poster,
     to: Endpoint,
@@ -41,7 +41,7 @@ pub struct HttpParticipant {
 
 /// The body of a call.
 #[derive(Serialize)]
-struct Body<'a> {
+struct CallBody<'a> {
     gid: &'a str,
     branch: &'a str,
     operation: &'static str,
@@ -79,7 +79,7 @@ impl HttpParticipant {
 #[async_trait]
 impl Participant for HttpParticipant {
     async fn carry_out(&self, call: &BranchCall) -> Result<(), ParticipantError> {
-        let body = Body {
+        let body = CallBody {
             gid: call.key.gid.as_str(),
             branch: call.key.branch.as_str(),
             operation: call.key.operation.name(),

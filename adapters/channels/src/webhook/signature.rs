@@ -10,11 +10,11 @@ use crate::Secret;
 
 /// Signs the body of a request, with one secret or, while receivers change to a new one, with several.
 #[derive(Clone)]
-pub(super) struct Signer(Vec<Keys>);
+pub(super) struct Signer(Vec<SigningKeys>);
 
 /// The keys that one secret gives.
 #[derive(Clone)]
-struct Keys {
+struct SigningKeys {
     /// The secret as it is written.
     plain: Hmac<Sha256>,
     /// The key of Standard Webhooks: what `whsec_` stands before, decoded; else the secret as it is written.
@@ -30,13 +30,14 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 impl Signer {
     /// Signs with each line of a secret, of any length but nothing; refuses one that begins with `whsec_` and does not go on in base64.
     pub(super) fn new(secret: &Secret) -> Result<Self, Invalid> {
-        let keys: Vec<Keys> = secret.reveal().lines().map(Keys::of).collect::<Result<_, _>>()?;
+        let keys: Vec<SigningKeys> =
+            secret.reveal().lines().map(SigningKeys::of).collect::<Result<_, _>>()?;
         if keys.is_empty() { Err(Invalid::Empty { what: "webhook secret" }) } else { Ok(Self(keys)) }
     }
 
     /// `v1=` and the HMAC-SHA256 of `<timestamp>.<body>` in lower-case hex, for each secret with a comma between.
     ///
-    /// The timestamp is signed with the body, so that nobody can post an old body as new.
+    /// The timestamp is signed with the body, so that an old body cannot be posted as a new one.
     pub(super) fn sign(&self, timestamp: u64, body: &[u8]) -> String {
         let signatures = self.0.iter().map(|keys| {
             let mac =
@@ -59,7 +60,7 @@ impl Signer {
     }
 }
 
-impl Keys {
+impl SigningKeys {
     /// What secrets of Standard Webhooks begin with; base64 follows.
     const PREFIX: &'static str = "whsec_";
 

@@ -53,7 +53,7 @@ fn answer(received: &Received) -> Answer {
                 200,
                 r#"{"recipients":[{"user":"half","email":7},{"user":"whole"}],"unreadable":["named"]}"#,
             ),
-            "nobody" => plain(200, r#"{"recipients":[{"email":"ann@example.com"}]}"#),
+            "anonymous" => plain(200, r#"{"recipients":[{"email":"ann@example.com"}]}"#),
             "long" => plain(200, &" ".repeat(HttpDirectory::MAX_BYTES + 1)),
             _ => {
                 let known = users.iter().filter(|id| !id.starts_with('x')).rev();
@@ -113,7 +113,7 @@ async fn users_come_in_the_order_of_their_ids_whatever_the_server_does() {
 }
 
 #[tokio::test]
-async fn members_come_page_by_page_and_an_unknown_segment_is_told_from_a_wrong_url() {
+async fn members_come_page_by_page_and_an_unknown_segment_differs_from_a_wrong_url() {
     let (server, directory) = server().await;
     let page =
         directory.members("vip/ä", &SegmentPlace::Start, 1_000).await.expect("an answer").expect("known");
@@ -159,7 +159,7 @@ async fn a_member_that_cannot_be_read_keeps_no_other_from_its_page() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_makes_nobody_unknown() {
+async fn a_server_that_is_away_makes_no_user_unknown() {
     let timer = HandTimer::default();
     let (server, directory) = server_by(&timer).await;
     for (id, kind, why) in [
@@ -169,7 +169,7 @@ async fn a_server_that_is_away_makes_nobody_unknown() {
         ("locked", StoreErrorKind::Misconfigured, "directory.token"),
         ("elsewhere", StoreErrorKind::Misconfigured, "directory.url"),
         ("odd", StoreErrorKind::Corrupt, "line 1, column"),
-        ("nobody", StoreErrorKind::Corrupt, "has no user"),
+        ("anonymous", StoreErrorKind::Corrupt, "has no user"),
         ("long", StoreErrorKind::Corrupt, "more than 16777216 bytes"),
     ] {
         let time_passes = async {

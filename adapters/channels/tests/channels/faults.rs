@@ -148,7 +148,7 @@ async fn a_body_that_decides_and_breaks_off_leaves_the_message_in_doubt() {
 }
 
 #[tokio::test]
-async fn the_headers_of_svix_repeat_those_of_standard_webhooks_and_a_new_secret_signs_beside_the_old_one() {
+async fn the_headers_of_svix_repeat_those_of_standard_webhooks_and_a_new_secret_signs_with_the_old_one() {
     let server = WebServer::start([]).await;
     let secret = Some(Secret::new("whsec_MTIzNDU\nold"));
     let channel = WebhookChannel::new(WebhookConfig { secret, svix_headers: true, ..webhook("") }).unwrap();

@@ -126,7 +126,7 @@ async fn a_404_that_says_no_more_is_a_wrong_path() {
 
 /// Guard: a gateway's template sees none of a recipient's other addresses | src/gateway/templates.rs `seen`: the message itself
 #[tokio::test]
-async fn somebody_given_by_several_addresses_is_named_to_a_gateway_by_that_one() {
+async fn a_recipient_given_by_several_addresses_is_named_to_a_gateway_by_that_one() {
     let server = WebServer::start([]).await;
     let config = GatewayConfig::post_json(&server.url("/mail"), r#"{"to": {{ recipient }}}"#);
     let gateway = GatewayChannel::new(GatewayConfig { environment_proxies: false, ..config }).unwrap();

@@ -50,7 +50,7 @@ fn transient(outcome: Result<Delivered, DeliveryError>) -> String {
     failed_as(Answer::LATER, outcome)
 }
 
-/// The server cannot be reached, or lets nobody in.
+/// The server cannot be reached, or refuses every login.
 fn down(outcome: Result<Delivered, DeliveryError>) -> String {
     failed_as(Answer::NO_SESSION, outcome)
 }
@@ -188,13 +188,13 @@ async fn a_connection_that_breaks_leaves_the_mail_in_doubt_only_once_it_was_sent
 
 #[tokio::test]
 async fn silence_ends_with_the_timeout_and_its_connection_is_never_used_again() {
-    let heard = [
+    let stages = [
         ("GREETING", Answer::NO_SESSION),
         ("RCPT", Answer::LATER),
         ("DATA", Answer::LATER),
         ("MESSAGE", Answer::LOST),
     ];
-    let silences = heard.map(|(command, answer)| ends_with_the_timeout(command, answer));
+    let silences = stages.map(|(command, answer)| ends_with_the_timeout(command, answer));
     join_all(silences).await;
 }
 
@@ -295,7 +295,7 @@ fn a_configuration_that_cannot_work_is_refused_with_the_one_that_does() {
     let refused = |config: SmtpConfig| SmtpChannel::new(config).unwrap_err().to_string();
     let plain = || config("smtp://mail.example.com");
     assert!(
-        refused(SmtpConfig { from: "nobody".into(), ..plain() }).contains("Shop <no-reply@shop.example>")
+        refused(SmtpConfig { from: "no address".into(), ..plain() }).contains("Shop <no-reply@shop.example>")
     );
     assert!(refused(SmtpConfig { timeout: Duration::ZERO, ..plain() }).contains("SMTP timeout"));
     let credentials = Some(SmtpCredentials { user: "ann".into(), password: Secret::new("hunter2") });

@@ -139,7 +139,7 @@ async fn an_answer_that_cannot_be_used_is_an_error_that_names_the_server_and_no_
     assert!(!format!("{source:?}").contains("hunter2"));
 }
 
-/// Guard: a URL that leads elsewhere skips nobody | src/http_templates.rs `get`: any 404 says that there is no such template
+/// Guard: a URL that leads elsewhere skips no recipient | src/http_templates.rs `get`: any 404 says that there is no such template
 #[tokio::test]
 async fn a_404_of_something_else_is_no_missing_template() {
     let server = server().await;

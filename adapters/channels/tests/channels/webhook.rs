@@ -170,7 +170,7 @@ async fn a_gateway_gets_every_message_whatever_its_address() {
 /// Guard: a webhook's host is shown none of a recipient's other addresses | src/webhook/mod.rs `deliver`: the message
 /// itself is written
 #[tokio::test]
-async fn somebody_given_by_several_addresses_is_named_to_a_webhook_by_that_one() {
+async fn a_recipient_given_by_several_addresses_is_named_to_a_webhook_by_that_one() {
     let server = WebServer::start([]).await;
     let url = server.url("/hook");
     let mut to_ann = message(Channel::Webhook, &url);

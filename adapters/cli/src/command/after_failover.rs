@@ -92,7 +92,7 @@ fn says(found: &FailoverRemains) -> Vec<String> {
         lines.extend(named(beyond_repair));
     }
     if lines.is_empty() {
-        lines.push("nothing is left that nobody works on".into());
+        lines.push("nothing is left without a worker".into());
     }
     lines
 }

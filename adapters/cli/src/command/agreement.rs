@@ -1,6 +1,6 @@
 use std::io::{self, BufRead, IsTerminal, Write, stderr};
 
-/// Asks whether something is to be done, on a terminal; nobody can answer elsewhere.
+/// Asks whether something is to be done, on a terminal; elsewhere the answer is no.
 pub(super) fn agreed(question: &str) -> io::Result<bool> {
     if !io::stdin().is_terminal() || !stderr().is_terminal() {
         return Ok(false);

@@ -3,12 +3,12 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 /// What a command says of several things: a line for each as it is done, or one list of all of them at the end.
-pub(super) struct Answers {
+pub(super) struct ItemAnswers {
     as_json: bool,
     items: Vec<Value>,
 }
 
-impl Answers {
+impl ItemAnswers {
     pub(super) fn new(as_json: bool) -> Self {
         Self { as_json, items: Vec::new() }
     }

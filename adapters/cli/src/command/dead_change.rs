@@ -83,7 +83,7 @@ impl Meant {
         Ok(Self { filter, first, timer, at: timer.now() })
     }
 
-    /// Those with these ids, as far as none of them has died anew since.
+    /// Those with these ids, without those that have died again since.
     fn among(&self, ids: Vec<MessageId>) -> DeadLetterFilter {
         let since = self.timer.now() - self.at;
         let dead_for = self.filter.dead_for.unwrap_or(Duration::ZERO).saturating_add(since);

@@ -23,8 +23,8 @@ use crate::{
     work::Purpose,
 };
 
-/// What a server delivers beside taking notifications in.
-pub(super) enum Delivery {
+/// What a server delivers, in addition to taking notifications in.
+pub(super) enum DeliveryWork {
     /// Nothing.
     None,
     /// What is in its database.
@@ -33,7 +33,7 @@ pub(super) enum Delivery {
     Several(Box<Relays>, OpenDatabases),
 }
 
-impl Delivery {
+impl DeliveryWork {
     /// From the only database.
     pub(super) fn one(
         wakeups: &Arc<Wakeups>,
@@ -43,7 +43,7 @@ impl Delivery {
         timer: TokioTimer,
     ) -> Result<Self, Failure> {
         let tally = Arc::new(Tally::of(None, timer));
-        let telemetry = Some(tally.beside(telemetry));
+        let telemetry = Some(tally.and(telemetry));
         let around = Surroundings { wakeups: Arc::clone(wakeups), telemetry, ..Surroundings::new(config) };
         Ok(Self::One(NotificationRelay::with(&around, outbox.clone(), config)?, tally))
     }
@@ -56,8 +56,9 @@ impl Delivery {
         timer: TokioTimer,
     ) -> Result<Self, ConfigError> {
         let databases = OpenDatabases::with(Purpose::Notifications.queues(config)?);
-        let mut relays = Relays::new(Purpose::Notifications, Until::Told, config, timer, databases.clone())
-            .woken_by(intake, wakeups);
+        let mut relays =
+            Relays::new(Purpose::Notifications, Until::Stopped, config, timer, databases.clone())
+                .woken_by(intake, wakeups);
         relays.follow(config, measuring);
         Ok(Self::Several(Box::new(relays), databases))
     }

@@ -17,8 +17,8 @@ use crate::{
     Exit, OneDatabase,
     binlog::examine_binlog,
     config::{
-        ChannelSettings, Channels, Config, Database, DatabaseName, DirectorySource, Notifications,
-        ProviderChoice, Serve, TemplatePlace,
+        ChannelSettings, Channels, Config, DatabaseName, DatabaseSettings, DirectorySource,
+        NotificationSettings, ProviderChoice, Serve, TemplatePlace,
     },
     directory,
     failure::Failure,
@@ -144,7 +144,7 @@ pub(super) fn used_capabilities(config: &Config) -> BTreeSet<Capability> {
 }
 
 /// Opens the outbox for what is used and there.
-async fn open_for(database: &Database, used: &BTreeSet<Capability>) -> Result<SeaOrmOutbox, OpenError> {
+async fn open_for(database: &DatabaseSettings, used: &BTreeSet<Capability>) -> Result<SeaOrmOutbox, OpenError> {
     let outbox = database.open_existing().await?;
     let there = outbox.capabilities().await.unwrap_or_default();
     let used: Vec<_> = used.intersection(&there).copied().collect();
@@ -164,7 +164,7 @@ async fn examine_capabilities(outbox: &SeaOrmOutbox, used: &BTreeSet<Capability>
 }
 
 /// The tables that are gone, as far as they can be why the database cannot be opened.
-async fn examine_gone(database: &Database) -> Option<Finding> {
+async fn examine_gone(database: &DatabaseSettings) -> Option<Finding> {
     let gone = database.plan().await.ok()?.gone;
     (!gone.is_empty()).then(|| {
         found(Severity::Failure, "tables", format!("gone: {}; restore them from a backup", gone.join(", ")))
@@ -210,7 +210,7 @@ async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> Examined {
 
 /// Whether anything about notifications is set to another value than its default.
 pub(super) fn sets_notifications(config: &Config) -> bool {
-    config.notifications != Notifications::default() || config.channels != Channels::default()
+    config.notifications != NotificationSettings::default() || config.channels != Channels::default()
 }
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {
@@ -374,9 +374,11 @@ fn examine_serve(config: &Config) -> Option<Finding> {
     }
     let listen = serve.listen;
     Some(match tokens {
-        None => {
-            found(Severity::Warning, "serve", format!("{listen}: anybody on this machine may do everything"))
-        }
+        None => found(
+            Severity::Warning,
+            "serve",
+            format!("{listen}: every user of this machine may do everything"),
+        ),
         Some(tokens) => {
             let proxy =
                 if listen.ip().is_loopback() { "" } else { "; put a proxy that speaks TLS in front of it" };

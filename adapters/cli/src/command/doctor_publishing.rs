@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How long a broker may take; all are asked at once.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A finding for each target: whether its broker can be reached, where its messages go, and whether anything takes them there.
 pub(crate) async fn examine_publishing(config: &Config, timer: TokioTimer) -> Vec<Finding> {
@@ -60,7 +60,7 @@ async fn examine(name: &TargetName, config: &Config, timer: TokioTimer) -> Findi
             None => None,
         })
     };
-    match within(&timer, PATIENCE, asked).await {
+    match within(&timer, TIMEOUT, asked).await {
         Some(Ok(None)) => {
             let place = settings.place.as_ref().map(RouteTemplate::to_string).unwrap_or_default();
             found(Severity::Good, format!("{name}: queue {queue} to {to} at {place}"))
@@ -70,7 +70,7 @@ async fn examine(name: &TargetName, config: &Config, timer: TokioTimer) -> Findi
             found(Severity::Warning, detail)
         }
         Some(Err(why)) => found(Severity::Failure, format!("{name}: {why}")),
-        None => found(Severity::Failure, format!("{name}: {to} gave no answer within {PATIENCE:?}")),
+        None => found(Severity::Failure, format!("{name}: {to} gave no answer within {TIMEOUT:?}")),
     }
 }
 

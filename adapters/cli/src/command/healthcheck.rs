@@ -19,7 +19,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let address = reachable(config.probes.listen.unwrap_or(config.serve.listen));
     let refused = |why: String| Failure::Refused(format!("no answer from {address}: {why}"));
-    let answer = within(&timer, PATIENCE, ask(address)).await;
+    let answer = within(&timer, TIMEOUT, ask(address)).await;
     let answer = answer.ok_or_else(|| refused("it takes too long".into()))?;
     let answer = answer.map_err(|error| refused(error.to_string()))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
@@ -36,7 +36,7 @@ pub(super) async fn run(
 }
 
 /// How long the process may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest answer that is read, in bytes.
 const MOST: u64 = 64 * 1024;

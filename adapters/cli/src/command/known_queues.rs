@@ -12,7 +12,7 @@ use claimstream_tokio::TokioTimer;
 use crate::config::{Config, copy_queue, nearest};
 
 /// How long the counting of queues may take that only a remark is made of.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many leases are looked at for the names of their queues.
 const LEASES: u32 = 1000;
@@ -29,7 +29,7 @@ pub(super) async fn remark_if_unknown(
     if known.contains(queue) {
         return;
     }
-    let found = within(&timer, PATIENCE, found(queue, outbox)).await;
+    let found = within(&timer, TIMEOUT, found(queue, outbox)).await;
     let Some(Ok(found)) = found else { return };
     if found.contains(queue) {
         return;

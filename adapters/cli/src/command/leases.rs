@@ -158,7 +158,7 @@ async fn release(
 fn obstacle(place: &ShardPlace, fence: i64, shown: Option<&LeaseShown>) -> Option<String> {
     let Some(LeaseShown { lease, .. }) = shown else { return Some(format!("{place} was never leased")) };
     match &lease.holder {
-        None => Some(format!("nobody holds {place}")),
+        None => Some(format!("{place} is not held")),
         Some(holder) if lease.fence != fence => Some(format!(
             "the lease of {place} has fence {} now, and {} holds it",
             lease.fence,

@@ -52,7 +52,7 @@ async fn list(paging: Paging, config: &Config, out: &mut impl Write) -> Result<E
     as_table(&table, found.is_empty(), "there are no locks", next.map(|next| plain(&next)), out)
 }
 
-/// Says what stands against a release, or asks, and releases the lock if somebody holds it under the fence that was given.
+/// Says what stands against a release, or asks, and releases the lock if it is held under the fence that was given.
 async fn release(
     asked: ReleaseLockArguments,
     config: &Config,
@@ -101,9 +101,9 @@ async fn release(
 fn obstacle(shown: &str, fence: u64, found: Option<&LockListed>) -> Option<String> {
     match found {
         None => Some(format!("there is no lock {shown}")),
-        Some(LockListed { ends_in: None, .. }) => Some(format!("nobody holds {shown}")),
+        Some(LockListed { ends_in: None, .. }) => Some(format!("{shown} is not held")),
         Some(lock) if lock.fence != fence => {
-            Some(format!("nobody holds {shown} under fence {fence}; its fence is {} now", lock.fence))
+            Some(format!("{shown} is not held under fence {fence}; its fence is {} now", lock.fence))
         }
         Some(_) => None,
     }

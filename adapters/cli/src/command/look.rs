@@ -75,7 +75,7 @@ impl Look {
         (sum(|status| status.depth), sum(|status| status.dead))
     }
 
-    /// A line for each queue that is paused, or has messages that nobody claims.
+    /// A line for each queue that is paused, or has messages that no consumer claims.
     fn remarks(&self) -> String {
         let of = |status: &QueueStatus| {
             let (queue, stray) = (&status.queue, status.stray);

@@ -1,4 +1,4 @@
-//! What the program can be told to do, one command a file.
+//! The commands of the program, one a file.
 
 mod after_failover;
 mod agreement;
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         }
         _ => runtime.block_on(carry_out(arguments.command, &loaded, out)),
     };
-    // Whatever still runs was given up; nobody waits for it.
+    // Tasks that still run were given up; no caller waits for them.
     runtime.shutdown_timeout(Duration::from_millis(200));
     code
 }
@@ -123,7 +123,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
             request::cancel(id, &operator.find_or_unnamed(), json, config, out).await
         }
         Command::Show { id, limit, attempts, json } => {
-            let what = request::Shown { limit, attempts, as_json: json };
+            let what = request::RequestView { limit, attempts, as_json: json };
             request::show(id, what, config, out).await
         }
         Command::Requests { status, requester, after, limit, json } => {
@@ -138,7 +138,7 @@ async fn carry_out(command: Command, loaded: &Loaded, out: &mut impl Write) -> R
         Command::Recipient(command) => recipient::run(command, config, out).await,
         Command::Relay { publish, until_empty } => relay::run(publish, until_empty, loaded, timer).await,
         #[cfg(feature = "http")]
-        Command::Serve { relay, board } => serve::run(serve::Beside { relay, board }, config, timer).await,
+        Command::Serve { relay, board } => serve::run(serve::Options { relay, board }, config, timer).await,
         #[cfg(not(feature = "http"))]
         Command::Serve { .. } => {
             Err(Failure::Refused(crate::not_built::not_built("the HTTP service", "http")))

@@ -17,7 +17,7 @@ use crate::{
     Exit,
     config::Config,
     failure::Failure,
-    lines::{Line, Lines},
+    lines::{InputLine, Lines},
     progress::Progress,
     table::plain,
     template_source,
@@ -39,11 +39,11 @@ pub(super) async fn run(
         timer,
         templates,
         chunk: Chunk::default(),
-        tally: Tally::default(),
+        tally: SubmitCounts::default(),
         progress: Progress::new("notify", length, "bytes"),
     };
     let outcome = intake.take_all(Lines::new(from)).await;
-    let Tally { new, replayed, conflicts, refused } = intake.tally;
+    let SubmitCounts { new, replayed, conflicts, refused } = intake.tally;
     match as_json {
         true => {
             let counts =
@@ -77,7 +77,7 @@ struct Intake {
     /// What requests are checked against, if the configuration names templates.
     templates: Option<CompiledTemplates>,
     chunk: Chunk,
-    tally: Tally,
+    tally: SubmitCounts,
     progress: Progress,
 }
 
@@ -90,7 +90,7 @@ struct Chunk {
 }
 
 #[derive(Default)]
-struct Tally {
+struct SubmitCounts {
     new: u64,
     replayed: u64,
     conflicts: u64,
@@ -123,17 +123,17 @@ impl Intake {
     }
 
     /// The request in a line and the line's length; `None` if the line is blank.
-    fn read(&self, line: Line) -> Result<Option<(NotificationRequest, usize)>, String> {
+    fn read(&self, line: InputLine) -> Result<Option<(NotificationRequest, usize)>, String> {
         let text = match line {
-            Line::Text(text) if text.trim_ascii().is_empty() => return Ok(None),
-            Line::Text(text) => text,
-            Line::TooLong => return Err(format!("longer than {} bytes", Lines::<File>::LONGEST)),
+            InputLine::Text(text) if text.trim_ascii().is_empty() => return Ok(None),
+            InputLine::Text(text) => text,
+            InputLine::TooLong => return Err(format!("longer than {} bytes", Lines::<File>::LONGEST)),
         };
         let limit = self.outbox.payload_limit().bytes();
         if text.len() > limit {
             return Err(format!("it has {} bytes, the database takes {limit}", text.len()));
         }
-        let request: NotificationRequest = serde_json::from_slice(&text).map_err(|e| told(&e))?;
+        let request: NotificationRequest = serde_json::from_slice(&text).map_err(|e| fault_of(&e))?;
         request.check().map_err(|e| e.to_string())?;
         Ok(Some((request, text.len())))
     }
@@ -245,7 +245,7 @@ fn stopped(line: u64, error: &StoreError) -> Failure {
 }
 
 /// The fault of a line and its column; the parser's own line number is always 1 and is left out.
-fn told(error: &serde_json::Error) -> String {
+fn fault_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
     match error.classify() {

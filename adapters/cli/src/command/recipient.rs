@@ -83,7 +83,7 @@ async fn preferences(
     if !key.starts_with("user:") && address_named(key).is_none() {
         let _ = writeln!(
             stderr(),
-            "{key} is nobody unless a directory names a recipient so; the key of a user is user:ID, and of an address its \
+            "{key} is no recipient unless a directory has one with this key; the key of a user is user:ID, and of an address its \
              channel and itself, such as email:ann@example.com or sms:+491234567"
         );
     }

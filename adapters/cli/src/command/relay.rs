@@ -17,13 +17,13 @@ use crate::{
     one_relay::Until,
     probing::Probing,
     relay_log::announce,
+    second_signal::second_signal,
     stopping::Stopping,
     tally::Tally,
-    told_again::told_again,
     work::Purpose,
 };
 
-/// Delivers notifications, or publishes the queues of these targets, until told to stop, or until there is nothing left to do now.
+/// Delivers notifications, or publishes the queues of these targets, until a signal stops it, or until nothing is left to do now.
 pub(super) async fn run(
     publish: Option<Vec<TargetName>>,
     until_empty: bool,
@@ -33,14 +33,14 @@ pub(super) async fn run(
     let config = &loaded.config;
     let purpose = Purpose::of(publish);
     if config.has_several_databases() {
-        let until = if until_empty { Until::Empty } else { Until::Told };
+        let until = if until_empty { Until::Empty } else { Until::Stopped };
         return relay_several::run(purpose, until, loaded, timer).await;
     }
     let mut measuring = Measuring::start(config, timer).await?;
     let telemetry = measuring.telemetry();
     let outbox = Measuring::open(telemetry.as_ref(), &purpose.database(config)).await?;
     let tally = Arc::new(Tally::of(None, timer));
-    let around = Surroundings { telemetry: Some(tally.beside(telemetry)), ..Surroundings::new(config) };
+    let around = Surroundings { telemetry: Some(tally.and(telemetry)), ..Surroundings::new(config) };
     let relay = purpose.work(&around, &outbox, config)?;
     let monitors = relay.monitors();
     let unpublished = relay.unpublished();
@@ -49,13 +49,13 @@ pub(super) async fn run(
     let probes = probes(measuring.probing.take(), &outbox, monitors, &stopping);
     announce(&config.database, &outbox);
     let signal = shutdown_signal()?;
-    let (tell, told) = oneshot::channel();
+    let (tell, first_signal) = oneshot::channel();
     let shutdown = async {
         tokio::select! {
             () = signal => {
                 stopping.begin();
                 tracing::info!(drain_seconds = config.relay.drain.as_secs_f64(), "relay stops after the messages in hand; a second signal stops it at once");
-                // Nobody listens only if the relay has ended meanwhile.
+                // The send fails only if the relay has ended meanwhile.
                 let _ = tell.send(());
             }
             () = emptied(&queues, &unpublished, &outbox, &outbox, &timer), if until_empty => tracing::info!("nothing is due or leased"),
@@ -68,7 +68,7 @@ pub(super) async fn run(
             tracing::info!("relay stopped");
         }
         never = tally.log_regularly() => match never {},
-        interrupted = told_again(told) => return Ok(interrupted?),
+        interrupted = second_signal(first_signal) => return Ok(interrupted?),
         never = outbox.sweep_regularly() => match never {},
         never = probes => match never {},
     }

@@ -12,13 +12,13 @@ use crate::{
     one_relay::Until,
     open_databases::OpenDatabases,
     relays::Relays,
+    second_signal::second_signal,
     stopping::Stopping,
-    told_again::told_again,
     work::Purpose,
 };
 
-/// Delivers or publishes from several databases until told to stop, or until nothing is left in any of them. SIGHUP reads the databases of the
-/// configuration anew.
+/// Delivers or publishes from several databases until a signal stops it, or until nothing is left in any of them. SIGHUP reads the databases of
+/// the configuration again.
 pub(super) async fn run(
     purpose: Purpose,
     until: Until,
@@ -34,9 +34,9 @@ pub(super) async fn run(
     let mut hangup = Hangup::listen()?;
     let signal = shutdown_signal()?;
     tokio::pin!(signal);
-    let (tell, told) = oneshot::channel();
+    let (tell, first_signal) = oneshot::channel();
     let mut tell = Some(tell);
-    let again = told_again(told);
+    let again = second_signal(first_signal);
     tokio::pin!(again);
     let mut followed = config.clone();
     let code = loop {
@@ -46,7 +46,7 @@ pub(super) async fn run(
                 stopping.begin();
                 tracing::info!(drain_seconds = config.relay.drain.as_secs_f64(), "relay stops after the messages in hand; a second signal stops it at once");
                 relays.stop_all();
-                // Nobody listens only if all has ended meanwhile.
+                // The send fails only if all has ended meanwhile.
                 let _ = tell.take().map(|tell| tell.send(()));
             }
             () = hangup.next(), if tell.is_some() => follow(loaded, &mut followed, &mut relays, &measuring),
@@ -59,7 +59,7 @@ pub(super) async fn run(
     Ok(code)
 }
 
-/// Reads the configuration anew and works on its databases; one that is faulty changes nothing.
+/// Reads the configuration again and works on its databases; one that is faulty changes nothing.
 fn follow(loaded: &Loaded, followed: &mut Config, relays: &mut Relays, measuring: &Measuring) {
     let config = match loaded.again() {
         Ok(again) => again.config,
@@ -72,19 +72,19 @@ fn follow(loaded: &Loaded, followed: &mut Config, relays: &mut Relays, measuring
         tracing::error!("the configuration has no section [databases.NAME] any more; all goes on as before");
         return;
     }
-    if beside_databases(&config) != beside_databases(followed) {
+    if without_databases(&config) != without_databases(followed) {
         tracing::warn!(
-            "settings outside [databases.NAME] have changed; they take effect when the process is started anew"
+            "settings outside [databases.NAME] have changed; they take effect when the process is restarted"
         );
     }
-    tracing::info!(databases = config.databases.named.len(), "the configuration was read anew");
+    tracing::info!(databases = config.databases.named.len(), "the configuration was read again");
     // What is not followed stays as it was when the process began.
     let config = Config { databases: config.databases, ..followed.clone() };
     relays.follow(&config, measuring);
     *followed = config;
 }
 
-fn beside_databases(config: &Config) -> Config {
+fn without_databases(config: &Config) -> Config {
     Config { databases: Databases::default(), ..config.clone() }
 }
 

@@ -7,7 +7,7 @@ use claimstream_domain::{
     AuditAction, MessageStanding,
     notification::{DeliveryStatus, NotificationRecord, Progress, ReceiptFact, ReceiptKind, RequestStatus},
 };
-use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, TakenBack};
+use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, CancelledMessages};
 use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -36,12 +36,12 @@ pub(super) async fn cancel(
     let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     Audited { outbox: &outbox, by }.begin(AuditAction::Cancel, &format!("request {id}")).await?;
     match outbox.cancel(id).await? {
-        Cancelled::Yes(TakenBack { messages, delivered, in_hands }) if as_json => writeln!(
+        Cancelled::Yes(CancelledMessages { messages, delivered, in_hands }) if as_json => writeln!(
             out,
             "{}",
             json!({"id": id.to_string(), "taken_back": messages, "in_hands": in_hands, "delivered": delivered})
         )?,
-        Cancelled::Yes(TakenBack { messages, delivered, in_hands }) => writeln!(
+        Cancelled::Yes(CancelledMessages { messages, delivered, in_hands }) => writeln!(
             out,
             "cancelled {id}: {messages} messages taken back, at most {in_hands} of them in a provider's hands, {delivered} \
              delivered before"
@@ -58,7 +58,7 @@ pub(super) async fn cancel(
 
 /// What is shown of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct RequestView {
     /// The most messages.
     pub(super) limit: u32,
     /// Whether the attempts at them are shown.
@@ -70,7 +70,7 @@ pub(super) struct Shown {
 /// Shows how far a request has come and what became of its messages.
 pub(super) async fn show(
     id: Uuid,
-    what: Shown,
+    what: RequestView,
     config: &Config,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {

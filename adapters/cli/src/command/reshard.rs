@@ -6,12 +6,12 @@ use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::audit::Audited;
-use crate::{config::Database, failure::Failure, schema_arguments::ReshardArguments};
+use crate::{config::DatabaseSettings, failure::Failure, schema_arguments::ReshardArguments};
 
 /// Shows how many shards there are, gives the queues more of them, or ends that.
 pub(super) async fn run(
     asked: ReshardArguments,
-    database: &Database,
+    database: &DatabaseSettings,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ReshardArguments { shards, end, yes, operator, json: as_json } = asked;

@@ -156,13 +156,13 @@ pub(super) fn row_table(steps: &[StepListed], heading: &'static str) -> Table<4>
 }
 
 /// A message of a run: what it asks for, its id, and where it stands.
-pub(super) type Asking = (&'static str, MessageId, Option<MessageStanding>);
+pub(super) type RunMessage = (&'static str, MessageId, Option<MessageStanding>);
 
 /// Where the messages of a run stand; those that are finished, or were never enqueued, are left out.
 pub(super) async fn messages(
     outbox: &SeaOrmOutbox,
     known: Vec<(&'static str, MessageId)>,
-) -> Result<Vec<Asking>, Failure> {
+) -> Result<Vec<RunMessage>, Failure> {
     let ids: Vec<MessageId> = known.iter().map(|(_, id)| *id).collect();
     let found = outbox.find(&ids).await?;
     let all = known.into_iter().zip(found).map(|((asks, id), found)| (asks, id, found));
@@ -170,8 +170,8 @@ pub(super) async fn messages(
 }
 
 /// Messages as JSON.
-pub(super) fn message_values(messages: &[Asking], moments: Moments) -> Vec<Value> {
-    let value = |(asks, id, found): &Asking| {
+pub(super) fn message_values(messages: &[RunMessage], moments: Moments) -> Vec<Value> {
+    let value = |(asks, id, found): &RunMessage| {
         let mut fields = standing::fields(found.as_ref(), moments);
         fields.insert("asks".into(), (*asks).into());
         fields.insert("id".into(), id.to_string().into());
@@ -181,7 +181,7 @@ pub(super) fn message_values(messages: &[Asking], moments: Moments) -> Vec<Value
 }
 
 /// Messages for people, with what helps if one is a dead letter.
-pub(super) fn message_lines(messages: &[Asking]) -> String {
+pub(super) fn message_lines(messages: &[RunMessage]) -> String {
     let mut text = String::new();
     for (asks, id, found) in messages {
         let Some(found) = found else { continue };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     audit::Audited,
-    runs::{self, Asking, Called},
+    runs::{self, Called, RunMessage},
 };
 use crate::{
     Exit,
@@ -54,14 +54,14 @@ pub(super) async fn run(
 }
 
 /// A saga with all that is known of it.
-struct Shown {
+struct SagaView {
     scope: String,
     id: SagaId,
     record: Option<SagaRecord>,
     /// The saga's own row.
     row: Option<StepListed>,
     steps: Vec<StepListed>,
-    messages: Vec<Asking>,
+    messages: Vec<RunMessage>,
 }
 
 async fn show(asked: SagaNamed, config: &Config, out: &mut impl Write) -> Result<ExitCode, Failure> {
@@ -79,7 +79,7 @@ async fn show(asked: SagaNamed, config: &Config, out: &mut impl Write) -> Result
     }
     let (row, steps): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.step.is_empty());
     let messages = runs::messages(&outbox, id.messages(&scope)).await?;
-    let shown = Shown { scope, id, record, row: row.into_iter().next(), steps, messages };
+    let shown = SagaView { scope, id, record, row: row.into_iter().next(), steps, messages };
     match as_json {
         true => writeln!(out, "{}", shown.as_value(Moments::of(&outbox).await?))?,
         false => write!(out, "{}", shown.described())?,
@@ -87,7 +87,7 @@ async fn show(asked: SagaNamed, config: &Config, out: &mut impl Write) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-impl Shown {
+impl SagaView {
     /// Why the saga was called off, if it was.
     fn reason(&self) -> Option<Reason> {
         let row = self.record.as_ref()?.row.as_ref()?;

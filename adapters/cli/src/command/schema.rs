@@ -5,7 +5,7 @@ use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
 
 use super::{doctor::used_capabilities, reshard, schema_extra, schema_plan};
 use crate::{
-    config::{Config, Database},
+    config::{Config, DatabaseSettings},
     failure::Failure,
     schema_arguments::{DialectName, SchemaCommand, Uses},
 };
@@ -19,7 +19,7 @@ pub(super) async fn run(
     match command {
         SchemaCommand::Print { dialect, uses, shards } => print(dialect, &wanted(config, uses, shards), out),
         SchemaCommand::Plan { uses, shards, sql, json } => {
-            let shown = schema_plan::Shown { statements: sql, as_json: json };
+            let shown = schema_plan::PlanView { statements: sql, as_json: json };
             schema_plan::run(&wanted(config, uses, shards), shown, out).await
         }
         SchemaCommand::Apply { uses, shards, json } => apply(&wanted(config, uses, shards), json, out).await,
@@ -34,7 +34,7 @@ pub(super) async fn run(
 }
 
 /// The database as it is to be: for what the configuration uses, and what these arguments add.
-fn wanted(config: &Config, uses: Uses, shards: Option<ShardCount>) -> Database {
+fn wanted(config: &Config, uses: Uses, shards: Option<ShardCount>) -> DatabaseSettings {
     let mut database = config.database.clone();
     database.shards = shards.unwrap_or(database.shards);
     let added = uses.list.into_iter().flat_map(|list| list.0).chain(used_capabilities(config));
@@ -43,7 +43,7 @@ fn wanted(config: &Config, uses: Uses, shards: Option<ShardCount>) -> Database {
 
 fn print(
     dialect: Option<DialectName>,
-    database: &Database,
+    database: &DatabaseSettings,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let dialect = match (dialect, &database.url) {
@@ -58,7 +58,7 @@ fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn apply(database: &Database, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
+async fn apply(database: &DatabaseSettings, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let gone = database.plan().await?.gone;
     if !gone.is_empty() {
         let why = "restore them from a backup; tables made without rows would hide what was lost";

@@ -2,13 +2,13 @@ use std::{io::Write, process::ExitCode};
 
 use claimstream_sea_orm::SchemaExtra;
 
-use crate::{config::Database, failure::Failure, schema_arguments::ExtraWish};
+use crate::{config::DatabaseSettings, failure::Failure, schema_arguments::ExtraWish};
 
 /// Prints or makes a part of the schema for programs in other languages.
 pub(super) async fn run(
     extra: SchemaExtra,
     wish: &ExtraWish,
-    database: &Database,
+    database: &DatabaseSettings,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     match wish.apply {

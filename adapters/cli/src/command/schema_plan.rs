@@ -4,21 +4,21 @@ use claimstream_sea_orm::{CapabilityPlan, SchemaPlan, SchemaStep};
 use serde_json::{Value, json};
 
 use crate::{
-    config::Database,
+    config::DatabaseSettings,
     failure::Failure,
     table::{Column, Table},
 };
 
 /// What of a plan is printed, and how.
-pub(super) struct Shown {
+pub(super) struct PlanView {
     pub(super) statements: bool,
     pub(super) as_json: bool,
 }
 
 /// Shows what `schema apply` would send.
 pub(super) async fn run(
-    database: &Database,
-    shown: Shown,
+    database: &DatabaseSettings,
+    shown: PlanView,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let plan = database.plan().await?;

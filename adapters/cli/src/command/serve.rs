@@ -1,13 +1,15 @@
 use std::{process::ExitCode, sync::Arc};
 
-use claimstream_http::{Directory, Drained, People, Server, Service, Stores, TemplateCheck, TemplateDesk};
+use claimstream_http::{
+    Directory, Drained, RecipientStores, Server, Service, Stores, TemplateCheck, TemplateDesk,
+};
 use claimstream_metrics::DatabaseLabel;
 use claimstream_notifications::{CompiledTemplates, TemplateEditor};
 use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use claimstream_tokio::{TokioTimer, shutdown_signal};
 use tokio::sync::oneshot;
 
-use super::delivery::Delivery;
+use super::delivery::DeliveryWork;
 use crate::{
     OneDatabase,
     board_server::{self, BoardServer},
@@ -16,30 +18,30 @@ use crate::{
     measuring::Measuring,
     outbox_intake::OutboxIntake,
     receipt_providers::receipt_providers,
+    second_signal::second_signal,
     source_check::SourceCheck,
     stopping::Stopping,
     template_desk::EditorDesk,
     template_source,
-    told_again::told_again,
     wakeups::Wakeups,
 };
 
-/// What a server does beside taking notifications in.
+/// What a server does, in addition to taking notifications in.
 #[derive(Clone, Copy)]
-pub(super) struct Beside {
+pub(super) struct Options {
     /// It delivers.
     pub(super) relay: bool,
     /// It shows the board.
     pub(super) board: bool,
 }
 
-/// Takes notifications in over HTTP until told to stop, and does besides what is asked for.
-pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> Result<ExitCode, Failure> {
+/// Takes notifications in over HTTP until a signal stops it, and runs the relay and the board if the options name them.
+pub(super) async fn run(options: Options, config: &Config, timer: TokioTimer) -> Result<ExitCode, Failure> {
     let tokens = config.serve.callers()?;
     let receipts = receipt_providers(&config.channels)?;
     let links = config.notifications.consents.unsubscribe_keys()?;
     let inbox_keys = config.serve.inbox_keys()?;
-    let board = if beside.board { Some(BoardServer::start(&config.board, timer).await?) } else { None };
+    let board = if options.board { Some(BoardServer::start(&config.board, timer).await?) } else { None };
     let mut measuring = Measuring::start(config, timer).await?;
     let OneDatabase { name, config: own, .. } = intake(config)?;
     let label = name.as_ref().map(|name| DatabaseLabel::named(name.as_str())).unwrap_or_default();
@@ -47,14 +49,14 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
     let database = own.database.used_for(Capability::Notifications);
     let outbox = Measuring::open(telemetry.as_ref(), &database).await?;
     let stopping = Stopping::default();
-    let wakeups = Arc::new(match beside.relay {
+    let wakeups = Arc::new(match options.relay {
         true => Wakeups::of_relay(&own),
         false => Wakeups::of_writer(&own),
     });
-    let delivery = match (beside.relay, name) {
-        (false, _) => Delivery::None,
-        (true, None) => Delivery::one(&wakeups, telemetry, &outbox, config, timer)?,
-        (true, Some(name)) => Delivery::several((name, Arc::clone(&wakeups)), config, &measuring, timer)?,
+    let delivery = match (options.relay, name) {
+        (false, _) => DeliveryWork::None,
+        (true, None) => DeliveryWork::one(&wakeups, telemetry, &outbox, config, timer)?,
+        (true, Some(name)) => DeliveryWork::several((name, Arc::clone(&wakeups)), config, &measuring, timer)?,
     };
     let board = board_server::run(board, &outbox, config);
     let config = &own;
@@ -79,9 +81,9 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
     let server = Server::bind(address, Arc::new(timer)).await.map_err(refused)?;
     let address = server.address().map_err(refused)?;
     let callers =
-        tokens.as_ref().map_or_else(|| "anybody on this machine".into(), |t| t.describe().join("; "));
+        tokens.as_ref().map_or_else(|| "every user of this machine".into(), |t| t.describe().join("; "));
     tracing::info!(%address, callers, "server started; /docs shows its routes");
-    let (tell, told) = oneshot::channel();
+    let (tell, first_signal) = oneshot::channel();
     let (stop, stopped) = oneshot::channel();
     let signal = shutdown_signal()?;
     let shutdown = async {
@@ -91,7 +93,7 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
             drain_seconds = config.serve.limits.drain.as_secs_f64(),
             "server stops after the requests in hand; a second signal stops it at once"
         );
-        // Nobody listens only if everything has ended meanwhile.
+        // The send fails only if everything has ended meanwhile.
         let _ = tell.send(());
     };
     let serving = async {
@@ -101,7 +103,7 @@ pub(super) async fn run(beside: Beside, config: &Config, timer: TokioTimer) -> R
     let delivering = delivery.run(&outbox, config, stopped);
     let ended = tokio::select! {
         ended = async { tokio::join!(serving, delivering).1 } => ended,
-        interrupted = told_again(told) => return Ok(interrupted?),
+        interrupted = second_signal(first_signal) => return Ok(interrupted?),
         never = probes => match never {},
         never = board => match never {},
     };
@@ -129,11 +131,11 @@ fn stores(outbox: &SeaOrmOutbox, wakeups: Arc<Wakeups>, config: &Config) -> Resu
 }
 
 /// The stores of recipients; the directory is one of them where the database keeps it.
-fn people(outbox: &Arc<SeaOrmOutbox>, config: &Config) -> People {
+fn people(outbox: &Arc<SeaOrmOutbox>, config: &Config) -> RecipientStores {
     let directory = || Directory { users: outbox.clone(), segments: outbox.clone() };
     let is_here = config.directory.source == DirectorySource::Database;
     let directory = is_here.then(directory);
-    People { directory, erase: outbox.clone(), suppressions: outbox.clone() }
+    RecipientStores { directory, erase: outbox.clone(), suppressions: outbox.clone() }
 }
 
 /// The database that takes in what comes over HTTP.

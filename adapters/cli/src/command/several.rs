@@ -19,7 +19,7 @@ pub(super) type CarryOut =
     fn(Command, Loaded) -> LocalBoxFuture<'static, (Vec<u8>, Result<ExitCode, Failure>)>;
 
 /// What a command came to on one database, and what it printed.
-struct Outcome {
+struct DatabaseOutput {
     name: Option<DatabaseName>,
     printed: Vec<u8>,
     ended: Result<ExitCode, Failure>,
@@ -97,14 +97,14 @@ pub(super) fn is_drained(name: &DatabaseName) -> Failure {
     ))
 }
 
-async fn on(command: Command, database: OneDatabase, loaded: &Loaded, carry_out: CarryOut) -> Outcome {
+async fn on(command: Command, database: OneDatabase, loaded: &Loaded, carry_out: CarryOut) -> DatabaseOutput {
     let OneDatabase { name, config, .. } = database;
     let (printed, ended) = carry_out(command, loaded.with(config)).await;
-    Outcome { name, printed, ended }
+    DatabaseOutput { name, printed, ended }
 }
 
 /// Prints what was found; that it is nowhere is one error.
-fn report_found(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode, Failure> {
+fn report_found(outcomes: Vec<DatabaseOutput>, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let mut missing = None;
     let (mut found, mut failed) = (None, None);
     for outcome in outcomes {
@@ -128,7 +128,7 @@ fn report_found(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode
     }
 }
 
-fn report_all(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode, Failure> {
+fn report_all(outcomes: Vec<DatabaseOutput>, out: &mut impl Write) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for outcome in outcomes {
         code = report(&outcome, out)?.unwrap_or(code);
@@ -137,13 +137,13 @@ fn report_all(outcomes: Vec<Outcome>, out: &mut impl Write) -> Result<ExitCode, 
 }
 
 /// Prints what a command came to on one database; answers the exit code if it failed there.
-fn report(outcome: &Outcome, out: &mut impl Write) -> Result<Option<ExitCode>, Failure> {
+fn report(outcome: &DatabaseOutput, out: &mut impl Write) -> Result<Option<ExitCode>, Failure> {
     outcome.complain()?;
     outcome.print(out)?;
     Ok(outcome.ended.as_ref().err().map(Failure::exit_code))
 }
 
-impl Outcome {
+impl DatabaseOutput {
     fn print(&self, out: &mut impl Write) -> Result<(), Failure> {
         let name = self.name.as_ref().map(DatabaseName::as_str).unwrap_or_default();
         let text = String::from_utf8_lossy(&self.printed);

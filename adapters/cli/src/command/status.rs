@@ -26,8 +26,8 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let interval = watch.map(interval).transpose()?;
-    let mut all: Vec<Watched> =
-        config.each_database().into_iter().map(|database| Watched::new(database, timer)).collect();
+    let mut all: Vec<WatchedDatabase> =
+        config.each_database().into_iter().map(|database| WatchedDatabase::new(database, timer)).collect();
     let Some(interval) = interval else { return once(all, as_json, out).await };
     if let [only] = &mut all[..] {
         // A watch that cannot begin is of no use; one that has begun outlives an outage.
@@ -40,14 +40,14 @@ pub(super) async fn run(
 }
 
 /// A database, and how its queues stood when they were last looked at.
-struct Watched {
+struct WatchedDatabase {
     database: OneDatabase,
     outbox: Option<SeaOrmOutbox>,
     look: Look,
     timer: TokioTimer,
 }
 
-impl Watched {
+impl WatchedDatabase {
     fn new(database: OneDatabase, timer: TokioTimer) -> Self {
         Self { database, outbox: None, look: Look::default(), timer }
     }
@@ -94,8 +94,12 @@ fn line(fields: Map<String, Value>) -> String {
     format!("{}\n", Value::Object(fields))
 }
 
-async fn once(mut all: Vec<Watched>, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
-    let taken = join_all(all.iter_mut().map(Watched::take)).await;
+async fn once(
+    mut all: Vec<WatchedDatabase>,
+    as_json: bool,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
+    let taken = join_all(all.iter_mut().map(WatchedDatabase::take)).await;
     let mut code = ExitCode::SUCCESS;
     for (watched, taken) in all.iter().zip(taken) {
         match (taken, &watched.database.name) {
@@ -112,14 +116,14 @@ async fn once(mut all: Vec<Watched>, as_json: bool, out: &mut impl Write) -> Res
 
 /// A database that cannot be reached for a while does not end the watch.
 async fn show_again(
-    all: &mut [Watched],
+    all: &mut [WatchedDatabase],
     interval: Duration,
     as_json: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let taken = join_all(all.iter_mut().map(Watched::take)).await;
+    let taken = join_all(all.iter_mut().map(WatchedDatabase::take)).await;
     let reached = all.iter().zip(&taken).filter(|(_, taken)| taken.is_ok()).map(|(watched, _)| watched);
-    let reached: Vec<&Watched> = reached.collect();
+    let reached: Vec<&WatchedDatabase> = reached.collect();
     if let Some(first) = reached.first().filter(|_| !as_json) {
         if stdout().is_terminal() {
             // Clears the screen and goes to its first line.

@@ -30,7 +30,7 @@ pub(super) async fn run(
     let outbox = config.database.open_existing_for(&[Capability::Notifications]).await?;
     match command {
         SuppressionCommand::List { channel, after, limit, json: as_json } => {
-            let asked = Asked { channel, after: after.as_deref().map(place).transpose()?, limit };
+            let asked = AddressQuery { channel, after: after.as_deref().map(place).transpose()?, limit };
             return list(&outbox, asked, as_json, out).await;
         }
         SuppressionCommand::Add { channel, address, reason, note, json: as_json } => {
@@ -70,7 +70,7 @@ fn changed(channel: Channel, address: &str, reason: Option<Suppression>) -> Valu
 }
 
 /// Which addresses are listed.
-struct Asked {
+struct AddressQuery {
     channel: Option<Channel>,
     after: Option<Fingerprint>,
     limit: u32,
@@ -78,7 +78,7 @@ struct Asked {
 
 async fn list(
     outbox: &SeaOrmOutbox,
-    asked: Asked,
+    asked: AddressQuery,
     as_json: bool,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
@@ -95,8 +95,8 @@ async fn list(
 /// The most addresses that are read at a time.
 const PAGE: u32 = 500;
 
-async fn read(outbox: &SeaOrmOutbox, asked: Asked) -> Result<Vec<SuppressedAddress>, Failure> {
-    let Asked { channel, mut after, limit } = asked;
+async fn read(outbox: &SeaOrmOutbox, asked: AddressQuery) -> Result<Vec<SuppressedAddress>, Failure> {
+    let AddressQuery { channel, mut after, limit } = asked;
     let limit = limit as usize;
     let mut found = Vec::new();
     while found.len() < limit {

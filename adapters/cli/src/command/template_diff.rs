@@ -3,11 +3,11 @@ use std::{collections::BTreeSet, io::Write, path::Path, process::ExitCode};
 use claimstream_notifications::TemplateEditor;
 use serde_json::json;
 
-use super::answers::Answers;
+use super::answers::ItemAnswers;
 use crate::{
     Exit,
     failure::Failure,
-    template_folder::{Files, TemplateFolder, files},
+    template_folder::{TemplateFiles, TemplateFolder, files},
 };
 
 /// Shows what a push would change; the exit code is 1 if that is anything.
@@ -15,7 +15,7 @@ pub(super) async fn run(
     editor: &TemplateEditor,
     folder: &Path,
     ids: Vec<String>,
-    mut answers: Answers,
+    mut answers: ItemAnswers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let source = TemplateFolder::new(folder);
@@ -38,9 +38,9 @@ pub(super) async fn run(
 
 fn say_difference(
     id: &str,
-    theirs: &Files,
-    ours: &Files,
-    answers: &mut Answers,
+    theirs: &TemplateFiles,
+    ours: &TemplateFiles,
+    answers: &mut ItemAnswers,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let names: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();

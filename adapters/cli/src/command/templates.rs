@@ -6,7 +6,7 @@ use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::json;
 
 use super::{
-    answers::Answers,
+    answers::ItemAnswers,
     listing::{as_list, as_table},
     template_diff,
 };
@@ -37,16 +37,16 @@ pub(super) async fn run(
     match command {
         TemplateCommand::List(paging) => list(&editor, &store, paging, out).await,
         TemplateCommand::Push { folder, ids, json } => {
-            push(&editor, &folder, ids, Answers::new(json), out).await
+            push(&editor, &folder, ids, ItemAnswers::new(json), out).await
         }
         TemplateCommand::Pull { folder, ids, force, json } => {
-            pull(&editor, &folder, ids, force, Answers::new(json), out).await
+            pull(&editor, &folder, ids, force, ItemAnswers::new(json), out).await
         }
         TemplateCommand::Diff { folder, ids, json } => {
-            template_diff::run(&editor, &folder, ids, Answers::new(json), out).await
+            template_diff::run(&editor, &folder, ids, ItemAnswers::new(json), out).await
         }
         TemplateCommand::Publish { ids, all, number, json } => {
-            let mut answers = Answers::new(json);
+            let mut answers = ItemAnswers::new(json);
             let published = publish(&editor, ids, all, number, &mut answers, out).await;
             // What was published before one was refused is said all the same.
             answers.finish(out)?;
@@ -96,7 +96,7 @@ async fn push(
     editor: &TemplateEditor,
     folder: &Path,
     ids: Vec<String>,
-    mut answers: Answers,
+    mut answers: ItemAnswers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let source = TemplateFolder::new(folder);
@@ -135,7 +135,7 @@ async fn pull(
     folder: &Path,
     ids: Vec<String>,
     force: bool,
-    mut answers: Answers,
+    mut answers: ItemAnswers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let target = TemplateFolder::new(folder);
@@ -171,7 +171,7 @@ async fn publish(
     ids: Vec<String>,
     all_of_them: bool,
     number: Option<u32>,
-    answers: &mut Answers,
+    answers: &mut ItemAnswers,
     out: &mut impl Write,
 ) -> Result<ExitCode, Failure> {
     let ids = match (all_of_them, ids.is_empty()) {

@@ -16,7 +16,7 @@ use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 
 use super::{
-    runs::{self, Asking, Called},
+    runs::{self, Called, RunMessage},
     standing,
 };
 use crate::{
@@ -99,7 +99,7 @@ async fn list(asked: TimerArguments, config: &Config, out: &mut impl Write) -> R
 /// Where the message of a timer's newest occurrence stands, for people.
 fn said(found: Option<&MessageStanding>) -> String {
     match found {
-        None => "none is found: nothing moves the timer on until its program starts anew, unless it waits behind more than 10,000 others".into(),
+        None => "none is found: nothing moves the timer on until its program starts again, unless it waits behind more than 10,000 others".into(),
         Some(found) => {
             let (state, next) = (found.state.name(), standing::next(found));
             if next == state { state.into() } else { format!("{state}, {next}") }
@@ -144,7 +144,7 @@ async fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn messages(outbox: &SeaOrmOutbox, tick: &Tick) -> Result<Vec<Asking>, Failure> {
+async fn messages(outbox: &SeaOrmOutbox, tick: &Tick) -> Result<Vec<RunMessage>, Failure> {
     let known = vec![("tick", tick.message_id()), ("deadline", tick.deadline_id())];
     runs::messages(outbox, known).await
 }
@@ -153,7 +153,7 @@ fn as_value(
     tick: &Tick,
     own: Option<&StepListed>,
     decisions: &[StepListed],
-    messages: &[Asking],
+    messages: &[RunMessage],
     moments: Moments,
 ) -> Value {
     let mut fields = runs::fields(own, moments);
@@ -167,7 +167,12 @@ fn as_value(
     Value::Object(fields)
 }
 
-fn described(tick: &Tick, own: Option<&StepListed>, decisions: &[StepListed], messages: &[Asking]) -> String {
+fn described(
+    tick: &Tick,
+    own: Option<&StepListed>,
+    decisions: &[StepListed],
+    messages: &[RunMessage],
+) -> String {
     let Tick { scheme, occurrence } = tick;
     let mut text = format!("scheme        {scheme}\noccurrence    {occurrence}\n");
     text += &match own {

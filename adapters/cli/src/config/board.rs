@@ -6,7 +6,7 @@ use super::{
     contradiction::Contradiction,
     error::ConfigError,
     secret::SecretSource,
-    setting::{Setting, Written, quoted},
+    setting::{ConfigValue, Setting, quoted},
 };
 
 /// How the board is shown.
@@ -14,11 +14,11 @@ use super::{
 pub struct BoardSettings {
     /// Where it listens; `127.0.0.1:8081` by default. Any address of other machines needs tokens.
     pub listen: SocketAddr,
-    /// The tokens of its visitors, as [`Tokens::read`] reads them; without any, nobody on this machine needs one.
+    /// The tokens of its users, as [`Tokens::read`] reads them; without any, users of this machine need none.
     pub tokens: SecretSource,
-    /// Whether nobody changes anything on it, whatever a token allows; not by default.
+    /// Whether it refuses all changes, whatever a token allows; not by default.
     pub read_only: bool,
-    /// The names under which browsers reach it, beside addresses and `localhost`.
+    /// The names under which browsers reach it, in addition to addresses and `localhost`.
     pub hosts: Option<HostNames>,
 }
 
@@ -27,8 +27,8 @@ pub struct BoardSettings {
 pub struct HostNames(pub Vec<String>);
 
 impl BoardSettings {
-    /// The tokens; `None` if nobody needs one. Refuses a configuration that names none where one is needed.
-    pub fn visitors(&self) -> Result<Option<Tokens>, ConfigError> {
+    /// The tokens; `None` if users need none. Refuses a configuration that names none where one is needed.
+    pub fn users(&self) -> Result<Option<Tokens>, ConfigError> {
         let refused = |why: String| ConfigError::new(format!("`board.tokens`: {why}"));
         let Some(text) = self.tokens.read().map_err(refused)? else { return Ok(None) };
         let tokens = Tokens::read(text.reveal()).map_err(refused)?;
@@ -65,7 +65,7 @@ impl Default for BoardSettings {
     }
 }
 
-impl Written for HostNames {
+impl ConfigValue for HostNames {
     fn read(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>();
         let is_name = |name: &String| {
@@ -104,9 +104,9 @@ mod tests {
             assert_eq!(BoardSettings { tokens, ..at(elsewhere) }.contradiction(), None, "{elsewhere}");
         }
         let tokens = SecretSource { value: Some(Secret::new("# none")), ..SecretSource::default() };
-        let why = BoardSettings { tokens, ..at("0.0.0.0:1") }.visitors().unwrap_err().to_string();
+        let why = BoardSettings { tokens, ..at("0.0.0.0:1") }.users().unwrap_err().to_string();
         assert!(why.contains("`board.tokens`: there is no token in it"), "{why}");
-        assert!(BoardSettings::default().visitors().unwrap().is_none());
+        assert!(BoardSettings::default().users().unwrap().is_none());
     }
 
     #[test]

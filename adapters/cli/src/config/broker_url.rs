@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 
 /// Where a broker is, as it was written; what stands before an `@` in it is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl BrokerUrl {
     }
 }
 
-impl Written for BrokerUrl {
+impl ConfigValue for BrokerUrl {
     fn read(text: &str) -> Result<Self, String> {
         match text.trim().split_once("://") {
             Some((scheme, host)) if !scheme.is_empty() && !host.is_empty() => Ok(Self(text.trim().into())),

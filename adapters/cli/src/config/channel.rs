@@ -58,7 +58,7 @@ impl Channels {
         }
     }
 
-    /// Whether the channel's own section says that nothing is delivered on it: somebody has decided it.
+    /// Whether the channel's own section says that nothing is delivered on it, which an operator has decided.
     pub fn is_off(&self, channel: Channel) -> bool {
         self.own.get(&channel).is_some_and(|own| own.provider == Some(ProviderChoice::None))
     }
@@ -137,7 +137,7 @@ impl Default for Channels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Secret, SecretSource, provider_list::ProviderList, setting::Written};
+    use crate::config::{Secret, SecretSource, provider_list::ProviderList, setting::ConfigValue};
 
     #[test]
     fn a_recipients_own_server_opens_no_circuit_that_others_share() {

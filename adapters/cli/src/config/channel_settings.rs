@@ -14,7 +14,7 @@ use super::{
     provider_list::ProviderList,
     receipt_settings::ReceiptSettings,
     secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    setting::{ConfigValue, Setting, quoted, word},
 };
 
 /// How one channel delivers. A setting that is missing here is as `channels.default` says.
@@ -287,7 +287,7 @@ impl ChannelSettings {
     }
 }
 
-impl Written for ProviderChoice {
+impl ConfigValue for ProviderChoice {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }

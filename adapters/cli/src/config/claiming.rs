@@ -2,12 +2,12 @@ use std::fmt;
 
 use claimstream_sea_orm::StrategyChoice;
 
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 use crate::redis::RedisPlace;
 
 /// The word that chooses how messages are claimed: a strategy of the store, or one of them behind a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claiming {
+pub enum ClaimingChoice {
     /// The store's strategy by itself.
     Bare(StrategyChoice),
     /// The strategy that `database.guarded` names, behind the lock that `database.lock` names.
@@ -26,7 +26,7 @@ pub enum LockPlace {
 const LOCK_GUARDED: &str = "lock_guarded";
 const DATABASE: &str = "database";
 
-impl Written for Claiming {
+impl ConfigValue for ClaimingChoice {
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {
             LOCK_GUARDED => Ok(Self::LockGuarded),
@@ -41,7 +41,7 @@ impl Written for Claiming {
     }
 }
 
-impl fmt::Display for Claiming {
+impl fmt::Display for ClaimingChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bare(choice) => choice.fmt(f),
@@ -51,7 +51,7 @@ impl fmt::Display for Claiming {
 }
 
 /// A password is not written.
-impl Written for RedisPlace {
+impl ConfigValue for RedisPlace {
     fn read(text: &str) -> Result<Self, String> {
         Self::new(text.trim()).map_err(|why| why.to_string())
     }
@@ -61,7 +61,7 @@ impl Written for RedisPlace {
     }
 }
 
-impl Written for LockPlace {
+impl ConfigValue for LockPlace {
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {
             DATABASE => Ok(Self::Database),
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_strategy_is_refused_with_all_that_are() {
-        assert_eq!(Claiming::read("lock_guarded"), Ok(Claiming::LockGuarded));
-        let why = Claiming::read("lock_garded").unwrap_err();
+        assert_eq!(ClaimingChoice::read("lock_guarded"), Ok(ClaimingChoice::LockGuarded));
+        let why = ClaimingChoice::read("lock_garded").unwrap_err();
         assert!(why.contains("shard_lease") && why.ends_with("lock_guarded"), "{why}");
     }
 

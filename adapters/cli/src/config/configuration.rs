@@ -2,15 +2,16 @@ use claimstream_domain::RetryPolicy;
 use claimstream_notifications::{MessageConfig, RequestConfig};
 
 use super::{
-    BoardSettings, Channels, Database, DatabaseUrl, Databases, DirectorySettings, Log, Notifications, Otlp,
-    Probes, Publishing, Relay, Serve, Setting, Templates, contradiction::Contradiction, keys::Keys, retry,
+    BoardSettings, Channels, DatabaseSettings, DatabaseUrl, Databases, DirectorySettings, Log,
+    NotificationSettings, Otlp, Probes, Publishing, Relay, Serve, Setting, Templates,
+    contradiction::Contradiction, keys::ConfigKeys, retry,
 };
 
 /// Everything that can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Where the outbox is; with several databases, what holds for all of them.
-    pub database: Database,
+    pub database: DatabaseSettings,
     /// The databases, if there are several.
     pub databases: Databases,
     /// How messages are claimed and settled.
@@ -20,7 +21,7 @@ pub struct Config {
     /// How often a notification message is tried: 30 s doubled up to 5 h, 11 attempts.
     pub messages: RetryPolicy,
     /// Whom notifications reach, and what they say.
-    pub notifications: Notifications,
+    pub notifications: NotificationSettings,
     /// Where templates are kept.
     pub templates: Templates,
     /// Where users and segments are.
@@ -47,23 +48,23 @@ impl Config {
         Self::known().iter().map(str::to_owned).collect()
     }
 
-    pub(super) fn known() -> Keys {
+    pub(super) fn known() -> ConfigKeys {
         Self::default().known_keys()
     }
 
-    pub(super) fn known_keys(&self) -> Keys {
+    pub(super) fn known_keys(&self) -> ConfigKeys {
         let mut names = Vec::new();
         self.clone().each(&mut |name, _| names.push(name.to_owned()));
-        Keys::new(names)
+        ConfigKeys::new(names)
     }
 
     /// Shows every key and its value to `visit`. It is the only list of them.
     pub(crate) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.database.each_in("database", visit);
-        self.each_beside_database(visit);
+        self.each_but_database(visit);
     }
 
-    pub(super) fn each_beside_database(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
+    pub(super) fn each_but_database(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         self.databases.each(visit);
         self.relay.each(visit);
         retry::each(&mut self.requests, "requests.retry", visit);
@@ -112,12 +113,12 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            database: Database::default(),
+            database: DatabaseSettings::default(),
             databases: Databases::default(),
             relay: Relay::default(),
             requests: RequestConfig::default().retry,
             messages: MessageConfig::default().retry,
-            notifications: Notifications::default(),
+            notifications: NotificationSettings::default(),
             templates: Templates::default(),
             directory: DirectorySettings::default(),
             channels: Channels::default(),
@@ -134,7 +135,7 @@ impl Default for Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Claiming, Loaded, LockPlace, Sources};
+    use crate::config::{ClaimingChoice, Loaded, LockPlace, Sources};
 
     fn load(flags: &[(&str, &str)]) -> Result<Loaded, String> {
         let flag =
@@ -211,7 +212,7 @@ mod tests {
         let guarded = |lock| load(&[("database.strategy", "lock_guarded"), ("database.lock", lock)]).unwrap();
         let database = guarded("database").config.database;
         assert_eq!(database.choice().to_string(), "preemptive_update");
-        assert_eq!(database.strategy, Claiming::LockGuarded);
+        assert_eq!(database.strategy, ClaimingChoice::LockGuarded);
         assert!(matches!(guarded("redis://cache:6379/0").config.database.lock, Some(LockPlace::Redis(_))));
         let ordered = [
             ("database.strategy", "lock_guarded"),

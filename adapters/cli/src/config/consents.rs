@@ -7,7 +7,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use super::{
     error::ConfigError,
     secret::SecretSource,
-    setting::{Setting, Written, quoted},
+    setting::{ConfigValue, Setting, quoted},
 };
 
 /// What holds for recipients that say nothing else, and how they opt out.
@@ -17,7 +17,7 @@ pub struct ConsentSettings {
     pub time_zone: TimeZone,
     /// The quiet hours of recipients and categories that have none of their own; none by default.
     pub quiet_hours: Option<QuietHours>,
-    /// The categories that nobody can opt out of.
+    /// The categories that recipients cannot opt out of.
     pub required_categories: Option<CategoryList>,
     /// The quiet hours of categories.
     pub category_quiet_hours: Option<CategoryHours>,
@@ -98,7 +98,7 @@ impl ConsentSettings {
     }
 }
 
-impl Written for TimeZone {
+impl ConfigValue for TimeZone {
     fn read(text: &str) -> Result<Self, String> {
         text.trim().parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -108,7 +108,7 @@ impl Written for TimeZone {
     }
 }
 
-impl Written for QuietHours {
+impl ConfigValue for QuietHours {
     fn read(text: &str) -> Result<Self, String> {
         text.trim().parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -118,7 +118,7 @@ impl Written for QuietHours {
     }
 }
 
-impl Written for CategoryList {
+impl ConfigValue for CategoryList {
     fn read(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(|name| Category::new(name.trim()).map_err(|e| e.to_string()));
         names.collect::<Result<_, _>>().map(Self)
@@ -130,7 +130,7 @@ impl Written for CategoryList {
     }
 }
 
-impl Written for CategoryHours {
+impl ConfigValue for CategoryHours {
     fn read(text: &str) -> Result<Self, String> {
         let one = |text: &str| {
             let (name, hours) = text.trim().split_once(' ').ok_or_else(|| {

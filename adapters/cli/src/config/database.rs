@@ -5,7 +5,7 @@ use claimstream_sea_orm::{Capability, OpenOptions, Order, Strategy, StrategyChoi
 
 use super::{
     capability_list::CapabilityList,
-    claiming::{Claiming, LockPlace},
+    claiming::{ClaimingChoice, LockPlace},
     contradiction::Contradiction,
     database_url::DatabaseUrl,
     secret::SecretSource,
@@ -14,13 +14,13 @@ use super::{
 
 /// Where the outbox is and how it is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Database {
+pub struct DatabaseSettings {
     /// The database; there is no default.
     pub url: Option<DatabaseUrl>,
     /// The password, instead of one in the URL.
     pub password: SecretSource,
     /// How messages are claimed; `auto` by default.
-    pub strategy: Claiming,
+    pub strategy: ClaimingChoice,
     /// Under `lock_guarded`: the strategy behind the lock; `preemptive_update` by default.
     pub guarded: StrategyChoice,
     /// Under `lock_guarded`: where the lock is; there is no default. Other strategies leave it alone.
@@ -47,7 +47,7 @@ pub struct Database {
     pub acquire_timeout: Duration,
 }
 
-impl Database {
+impl DatabaseSettings {
     /// Shows its keys in this section.
     pub(super) fn each_in(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         let mut visit = |name: &str, setting: &mut dyn Setting| visit(&format!("{section}.{name}"), setting);
@@ -101,7 +101,7 @@ impl Database {
     }
 }
 
-impl Database {
+impl DatabaseSettings {
     /// The same database, used for one thing more.
     #[must_use]
     pub fn used_for(&self, capability: Capability) -> Self {
@@ -113,7 +113,7 @@ impl Database {
     /// What the database is used for: what the configuration lists, and what it needs for its strategy.
     pub(crate) fn all_capabilities(&self) -> BTreeSet<Capability> {
         let listed = self.capabilities.iter().flat_map(|list| list.0.iter().copied());
-        let is_locked = self.strategy == Claiming::LockGuarded && self.lock == Some(LockPlace::Database);
+        let is_locked = self.strategy == ClaimingChoice::LockGuarded && self.lock == Some(LockPlace::Database);
         let is_leased = self.choice() == StrategyChoice::Exactly(Strategy::ShardLease);
         let for_strategy = [(is_locked, Capability::Steps), (is_leased, Capability::ShardLease)];
         listed.chain(for_strategy.into_iter().filter(|(is_on, _)| *is_on).map(|(_, one)| one)).collect()
@@ -122,26 +122,26 @@ impl Database {
     /// The store's strategy: the one that is chosen, or the one behind the lock.
     pub fn choice(&self) -> StrategyChoice {
         match self.strategy {
-            Claiming::Bare(choice) => choice,
-            Claiming::LockGuarded => self.guarded,
+            ClaimingChoice::Bare(choice) => choice,
+            ClaimingChoice::LockGuarded => self.guarded,
         }
     }
 
     fn contradiction_of_lock(&self) -> Option<(&'static str, String)> {
         let why = "lock_guarded needs a lock; set database.lock = \"database\", or one such as \
                    database.lock = \"redis://host:6379/0\"";
-        let lacks_lock = self.strategy == Claiming::LockGuarded && self.lock.is_none();
+        let lacks_lock = self.strategy == ClaimingChoice::LockGuarded && self.lock.is_none();
         lacks_lock.then(|| ("strategy", why.into()))
     }
 }
 
-impl Default for Database {
+impl Default for DatabaseSettings {
     fn default() -> Self {
         let options = OpenOptions::default();
         Self {
             url: None,
             password: SecretSource::default(),
-            strategy: Claiming::Bare(options.strategy),
+            strategy: ClaimingChoice::Bare(options.strategy),
             guarded: StrategyChoice::Exactly(Strategy::PreemptiveUpdate),
             lock: None,
             order: options.order,

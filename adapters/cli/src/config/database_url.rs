@@ -6,7 +6,7 @@ use url::{Position, Url, form_urlencoded};
 
 use super::{
     secret::Secret,
-    setting::{Written, quoted},
+    setting::{ConfigValue, quoted},
 };
 
 /// Where the database is; its password is shown as `***`.
@@ -173,7 +173,7 @@ fn server_url(text: &str) -> Result<Url, String> {
 const ESCAPE: &str =
     "write special characters of the password percent-encoded, or give it as database.password";
 
-/// The scheme of a URL that nobody understands, if it can be nothing else.
+/// The scheme of a URL that names no known database, if it can be nothing else.
 fn scheme(text: &str) -> String {
     match text.split_once("://") {
         Some((scheme, _)) if !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
@@ -183,7 +183,7 @@ fn scheme(text: &str) -> String {
     }
 }
 
-impl Written for DatabaseUrl {
+impl ConfigValue for DatabaseUrl {
     fn read(text: &str) -> Result<Self, String> {
         Self::new(text)
     }

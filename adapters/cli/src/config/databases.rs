@@ -1,6 +1,8 @@
 use std::{collections::BTreeMap, fmt};
 
-use super::{contradiction::Contradiction, database::Database, secret::SecretSource, setting::Setting};
+use super::{
+    contradiction::Contradiction, database::DatabaseSettings, secret::SecretSource, setting::Setting,
+};
 
 /// The databases of a configuration that has several, each in a section `[databases.NAME]`; there are none by default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +19,7 @@ pub struct DatabaseName(Box<str>);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NamedDatabase {
     /// Where it is and how it is opened.
-    pub database: Database,
+    pub database: DatabaseSettings,
     /// Whether it is being emptied, to be removed: its messages are delivered, and no command takes in new ones; not by default.
     pub drain: bool,
 }
@@ -57,7 +59,7 @@ impl Databases {
     }
 
     /// Begins each with what `[database]` says for all of them; a secret that has a place of its own, as `sets` says, is its own alone.
-    pub(super) fn inherit(&mut self, all: &Database, sets: impl Fn(&str) -> bool) {
+    pub(super) fn inherit(&mut self, all: &DatabaseSettings, sets: impl Fn(&str) -> bool) {
         for (name, one) in &mut self.named {
             one.database = all.clone();
             let key = |suffix| format!("databases.{name}.password{suffix}");
@@ -75,7 +77,7 @@ impl Databases {
         }
     }
 
-    pub(super) fn contradictions(&self, all: &Database) -> Vec<Contradiction> {
+    pub(super) fn contradictions(&self, all: &DatabaseSettings) -> Vec<Contradiction> {
         if self.named.is_empty() {
             return Vec::new();
         }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use claimstream_notifications::{DigestRule, DigestRules, consent::Category};
 
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 
 /// Categories whose messages become one, written like `orders 1h, news 1d daily-news`: the category, how long the first message waits for
 /// others, and the template that is filled in with all of them, if there is one.
@@ -16,7 +16,7 @@ impl CategoryDigests {
     }
 }
 
-impl Written for CategoryDigests {
+impl ConfigValue for CategoryDigests {
     fn read(text: &str) -> Result<Self, String> {
         let one = |text: &str| {
             let words: Vec<&str> = text.split_whitespace().collect();

@@ -7,28 +7,28 @@ use toml::{
 
 use super::{
     assignment::{Assignment, Origin},
-    error::Fault,
+    error::ConfigFault,
 };
 
 /// What a file assigns, with the line of each key; faults never repeat a line, because it may bear a secret.
-pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, Vec<Fault>> {
+pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, Vec<ConfigFault>> {
     let whole = Origin::File { path: path.into(), line: None };
     let text = std::fs::read_to_string(path)
-        .map_err(|e| vec![Fault::at(&whole, format!("the configuration cannot be read: {e}"))])?;
+        .map_err(|e| vec![ConfigFault::at(&whole, format!("the configuration cannot be read: {e}"))])?;
     parse(path, text.trim_start_matches('\u{feff}'))
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, Vec<Fault>> {
+fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, Vec<ConfigFault>> {
     let origin = |at: usize| Origin::File { path: path.into(), line: Some(line(text, at)) };
     match DeTable::parse(text) {
         Ok(table) => {
-            let mut found = Found { origin: &origin, assignments: Vec::new(), faults: Vec::new() };
+            let mut found = FileReading { origin: &origin, assignments: Vec::new(), faults: Vec::new() };
             found.table("", table.get_ref());
             if found.faults.is_empty() { Ok(found.assignments) } else { Err(found.faults) }
         }
         Err(e) => {
             let at = e.span().map_or(0, |span| span.start);
-            Err(vec![Fault::at(&origin(at), format!("this is not TOML: {}", e.message()))])
+            Err(vec![ConfigFault::at(&origin(at), format!("this is not TOML: {}", e.message()))])
         }
     }
 }
@@ -38,13 +38,13 @@ fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-struct Found<'a> {
+struct FileReading<'a> {
     origin: &'a dyn Fn(usize) -> Origin,
     assignments: Vec<Assignment>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigFault>,
 }
 
-impl Found<'_> {
+impl FileReading<'_> {
     fn table(&mut self, within: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let key = match within {
@@ -68,7 +68,7 @@ impl Found<'_> {
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Array(_) | DeValue::Datetime(_) => {
                 let why = format!("`{key}` must be a text, a number, or true or false");
-                return self.faults.push(Fault::at(&origin, why));
+                return self.faults.push(ConfigFault::at(&origin, why));
             }
         };
         self.assignments.push(Assignment { name: key.clone(), key, text, origin });

@@ -1,4 +1,4 @@
-use super::setting::{Setting, Written, quoted, word};
+use super::setting::{ConfigValue, Setting, quoted, word};
 
 /// What the provider `gateway` sends.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -86,7 +86,7 @@ impl GatewaySettings {
     }
 }
 
-impl Written for AuthChoice {
+impl ConfigValue for AuthChoice {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("basic", Self::Basic), ("bearer", Self::Bearer), ("header", Self::Header)])
     }

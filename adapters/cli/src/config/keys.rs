@@ -1,8 +1,8 @@
 /// Every key that exists, as `section.key`.
 #[derive(Debug)]
-pub(super) struct Keys(Vec<String>);
+pub(super) struct ConfigKeys(Vec<String>);
 
-impl Keys {
+impl ConfigKeys {
     pub(super) fn new(names: Vec<String>) -> Self {
         Self(names)
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_told_from_a_key() {
+    fn a_section_is_distinguished_from_a_key() {
         let keys = Config::known();
         let spell = |name: &str| name.to_owned();
         assert!(keys.hint("log", spell).starts_with("it is a section; it holds log.level"));

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ChannelSettings, Config, ConfigError, Databases, Origin, Sources, TargetSettings, error::Fault,
+    ChannelSettings, Config, ConfigError, Databases, Origin, Sources, TargetSettings, error::ConfigFault,
     setting::Setting,
 };
 
@@ -40,22 +40,24 @@ impl Config {
             if let Some(given) = assignments.get(key)
                 && let Err(why) = setting.assign(&given.text)
             {
-                faults.push(Fault::at(&given.origin, format!("`{key}`: {why}")));
+                faults.push(ConfigFault::at(&given.origin, format!("`{key}`: {why}")));
             }
         };
         config.database.each_in("database", &mut assign);
         config.databases.inherit(&config.database, |key| assignments.contains_key(key));
-        config.each_beside_database(&mut assign);
+        config.each_but_database(&mut assign);
         let origins = assignments.into_iter().map(|(key, given)| (key, given.origin)).collect();
         let loaded = Self::checked(Loaded { config, origins, sources: sources.clone() }, &mut faults);
         ConfigError::unless_empty(faults).map(|()| loaded)
     }
 
     /// Looks for contradictions where every value by itself is well written.
-    fn checked(loaded: Loaded, faults: &mut Vec<Fault>) -> Loaded {
+    fn checked(loaded: Loaded, faults: &mut Vec<ConfigFault>) -> Loaded {
         if faults.is_empty() {
             let found = loaded.config.contradictions().into_iter();
-            faults.extend(found.map(|(key, why)| Fault::at(loaded.origin(&key), format!("`{key}`: {why}"))));
+            faults.extend(
+                found.map(|(key, why)| ConfigFault::at(loaded.origin(&key), format!("`{key}`: {why}"))),
+            );
         }
         loaded
     }

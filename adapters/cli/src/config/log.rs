@@ -1,4 +1,4 @@
-use super::setting::{Setting, Written, quoted, word};
+use super::setting::{ConfigValue, Setting, quoted, word};
 
 /// The log's level and format; logs go to the standard error.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,9 +14,9 @@ pub struct Log {
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// What somebody must see to.
+    /// What an operator must act on.
     Error,
-    /// What somebody should know.
+    /// What an operator should know.
     Warn,
     /// What happened.
     Info,
@@ -58,7 +58,7 @@ impl LogFormat {
     const WORDS: [(&'static str, Self); 2] = [("text", Self::Text), ("json", Self::Json)];
 }
 
-impl Written for LogLevel {
+impl ConfigValue for LogLevel {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }
@@ -68,7 +68,7 @@ impl Written for LogLevel {
     }
 }
 
-impl Written for LogFormat {
+impl ConfigValue for LogFormat {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }

@@ -8,8 +8,8 @@ use super::{
 
 /// Whom notifications reach, and what they say.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Notifications {
-    /// A JSON file of users and segments; without one nobody is known but by address.
+pub struct NotificationSettings {
+    /// A JSON file of users and segments; without one recipients are known by address only.
     pub directory: Option<PathBuf>,
     /// A JSON file of templates; there is none without one.
     pub templates: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub struct Notifications {
     pub consents: ConsentSettings,
 }
 
-impl Notifications {
+impl NotificationSettings {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
         visit("notifications.directory", &mut self.directory);
         visit("notifications.templates", &mut self.templates);
@@ -42,7 +42,7 @@ impl Notifications {
     }
 }
 
-impl Default for Notifications {
+impl Default for NotificationSettings {
     fn default() -> Self {
         Self {
             directory: None,

@@ -28,7 +28,7 @@ impl Otlp {
         }
         if self.endpoint.as_ref().is_some_and(|endpoint| !is_plain(endpoint)) {
             let why = "name a collector as http://host:port, such as http://127.0.0.1:4318; one that needs TLS or a token is \
-                       reached through a collector beside this process";
+                       reached through a collector next to this process";
             found.push(("otlp.endpoint".into(), why.into()));
         }
         if self.sample_percent > 100 {

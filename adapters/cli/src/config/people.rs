@@ -5,9 +5,9 @@ use claimstream_channels::Endpoint;
 use super::{
     contradiction::Contradiction,
     log::name,
-    notifications::Notifications,
+    notifications::NotificationSettings,
     secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    setting::{ConfigValue, Setting, quoted, word},
 };
 
 /// Where users and segments are.
@@ -56,7 +56,7 @@ impl DirectorySource {
         [("file", Self::File), ("database", Self::Database), ("http", Self::Http), ("none", Self::None)];
 }
 
-impl Written for DirectorySource {
+impl ConfigValue for DirectorySource {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }
@@ -75,7 +75,7 @@ impl DirectorySettings {
         visit("directory.fresh", &mut self.fresh);
     }
 
-    pub(super) fn contradictions(&self, notifications: &Notifications) -> Vec<Contradiction> {
+    pub(super) fn contradictions(&self, notifications: &NotificationSettings) -> Vec<Contradiction> {
         let mut found = Vec::new();
         if self.source == DirectorySource::Http && self.url.is_none() {
             found.push(("directory.source".into(), "set directory.url for http".into()));
@@ -87,7 +87,7 @@ impl DirectorySettings {
         found
     }
 
-    fn contradiction_of_file(&self, notifications: &Notifications) -> Option<Contradiction> {
+    fn contradiction_of_file(&self, notifications: &NotificationSettings) -> Option<Contradiction> {
         let is_unread = self.source != DirectorySource::File && notifications.directory.is_some();
         is_unread.then(|| {
             let word = name(self.source, &DirectorySource::WORDS);

@@ -7,7 +7,7 @@ impl Loaded {
     pub fn printed(&self) -> String {
         let mut lines = Vec::new();
         // The list of keys is a walk over values that could be changed.
-        self.config.clone().each(&mut |key, setting| lines.extend(Line::of(key, setting)));
+        self.config.clone().each(&mut |key, setting| lines.extend(ConfigLine::of(key, setting)));
         let width = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or(0);
         let (mut printed, mut section) = (String::new(), String::new());
         for line in lines {
@@ -21,13 +21,13 @@ impl Loaded {
     }
 }
 
-struct Line {
+struct ConfigLine {
     key: String,
     section: String,
     text: String,
 }
 
-impl Line {
+impl ConfigLine {
     /// The line of a key; none for what a channel or a provider leaves to the defaults of all channels.
     fn of(key: &str, setting: &dyn Setting) -> Option<Self> {
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));

@@ -1,6 +1,6 @@
 use claimstream_domain::notification::provider::ProviderName;
 
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 
 /// Names of providers, in the order in which they are asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ impl ProviderList {
     }
 }
 
-impl Written for ProviderList {
+impl ConfigValue for ProviderList {
     fn read(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(|name| ProviderName::new(name.trim()).map_err(|e| e.to_string()));
         let names = names.collect::<Result<Vec<_>, _>>()?;

@@ -125,7 +125,7 @@ mod tests {
     use claimstream_domain::publishing::EventMode;
 
     use super::*;
-    use crate::config::{broker_url::BrokerUrl, setting::Written};
+    use crate::config::{broker_url::BrokerUrl, setting::ConfigValue};
 
     fn publishing(targets: &[(&str, &str, Option<&str>)]) -> Publishing {
         let named = targets.iter().map(|(target, to, queue)| {

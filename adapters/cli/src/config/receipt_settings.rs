@@ -5,7 +5,7 @@ use claimstream_http::{ReceiptCheck, ReceiptKinds, ReceiptMapping, SharedSecret}
 
 use super::{
     secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    setting::{ConfigValue, Setting, quoted, word},
 };
 
 /// How receipts of a named provider are checked and read; they are taken if `receipts_kinds` is set.
@@ -53,7 +53,7 @@ pub enum ReceiptProof {
 }
 
 /// The key that stands in the way, and why.
-type Refused = (&'static str, String);
+type ReceiptRefusal = (&'static str, String);
 
 impl ReceiptSettings {
     pub(super) fn each(&mut self, section: &str, visit: &mut dyn FnMut(&str, &mut dyn Setting)) {
@@ -79,7 +79,7 @@ impl ReceiptSettings {
         *self != Self::default()
     }
 
-    pub(super) fn contradiction(&self) -> Option<Refused> {
+    pub(super) fn contradiction(&self) -> Option<ReceiptRefusal> {
         if !self.is_set() {
             return None;
         }
@@ -94,7 +94,7 @@ impl ReceiptSettings {
     }
 
     /// How receipts are read of a provider that serves this channel alone, or none or several.
-    pub(crate) fn mapping(&self, channel: Option<Channel>) -> Result<ReceiptMapping, Refused> {
+    pub(crate) fn mapping(&self, channel: Option<Channel>) -> Result<ReceiptMapping, ReceiptRefusal> {
         let kinds = self.kinds.as_deref().ok_or_else(|| {
             (
                 "receipts_kinds",
@@ -120,7 +120,7 @@ impl ReceiptSettings {
     }
 
     /// How receipts are checked.
-    pub(crate) fn check(&self, secret: SharedSecret) -> Result<ReceiptCheck, Refused> {
+    pub(crate) fn check(&self, secret: SharedSecret) -> Result<ReceiptCheck, ReceiptRefusal> {
         let header = |key: &'static str, name: &str| {
             name.parse().map_err(|_| (key, format!("{name:?} is no name of a header")))
         };
@@ -145,7 +145,7 @@ impl ReceiptSettings {
     }
 }
 
-impl Written for ReceiptProof {
+impl ConfigValue for ReceiptProof {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("standard", Self::Standard), ("hmac", Self::Hmac), ("token", Self::Token)])
     }

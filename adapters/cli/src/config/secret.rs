@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf};
 
-use super::setting::{Setting, Written};
+use super::setting::{ConfigValue, Setting};
 
 /// A password or a key: always shown as `***`.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl SecretSource {
     }
 }
 
-impl Written for Secret {
+impl ConfigValue for Secret {
     fn read(text: &str) -> Result<Self, String> {
         Ok(Self::new(text))
     }

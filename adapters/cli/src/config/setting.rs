@@ -22,12 +22,12 @@ pub(crate) trait Setting {
 }
 
 /// A type that a value can have.
-pub(super) trait Written: Sized {
+pub(super) trait ConfigValue: Sized {
     fn read(text: &str) -> Result<Self, String>;
     fn write(&self) -> String;
 }
 
-impl<T: Written> Setting for T {
+impl<T: ConfigValue> Setting for T {
     fn assign(&mut self, text: &str) -> Result<(), String> {
         *self = T::read(text)?;
         Ok(())
@@ -39,7 +39,7 @@ impl<T: Written> Setting for T {
 }
 
 /// Not set unless something is written; nothing at all takes a weaker source's value away.
-impl<T: Written> Setting for Option<T> {
+impl<T: ConfigValue> Setting for Option<T> {
     fn assign(&mut self, text: &str) -> Result<(), String> {
         *self = if text.is_empty() { None } else { Some(T::read(text)?) };
         Ok(())
@@ -52,7 +52,7 @@ impl<T: Written> Setting for Option<T> {
 
 macro_rules! number {
     ($($type:ty),*) => {
-        $(impl Written for $type {
+        $(impl ConfigValue for $type {
             fn read(text: &str) -> Result<Self, String> {
                 text.trim().parse().map_err(|_| format!("{text:?} is not a whole number from 0 to {}", Self::MAX))
             }
@@ -66,7 +66,7 @@ macro_rules! number {
 
 number!(u16, u32, usize);
 
-impl Written for bool {
+impl ConfigValue for bool {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("true", true), ("false", false)])
     }
@@ -76,7 +76,7 @@ impl Written for bool {
     }
 }
 
-impl Written for AnswerTable {
+impl ConfigValue for AnswerTable {
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -86,7 +86,7 @@ impl Written for AnswerTable {
     }
 }
 
-impl Written for String {
+impl ConfigValue for String {
     fn read(text: &str) -> Result<Self, String> {
         Ok(text.to_owned())
     }
@@ -96,7 +96,7 @@ impl Written for String {
     }
 }
 
-impl Written for QueueName {
+impl ConfigValue for QueueName {
     fn read(text: &str) -> Result<Self, String> {
         QueueName::new(text).map_err(|e| e.to_string())
     }
@@ -106,7 +106,7 @@ impl Written for QueueName {
     }
 }
 
-impl Written for SocketAddr {
+impl ConfigValue for SocketAddr {
     fn read(text: &str) -> Result<Self, String> {
         text.trim()
             .parse()
@@ -118,7 +118,7 @@ impl Written for SocketAddr {
     }
 }
 
-impl Written for PathBuf {
+impl ConfigValue for PathBuf {
     fn read(text: &str) -> Result<Self, String> {
         Ok(text.into())
     }
@@ -128,7 +128,7 @@ impl Written for PathBuf {
     }
 }
 
-impl Written for AddressRule {
+impl ConfigValue for AddressRule {
     fn read(text: &str) -> Result<Self, String> {
         text.parse()
             .map_err(|e| format!("use true, false, or networks such as \"10.0.0.0/8, fd00::/8\": {e}"))
@@ -142,7 +142,7 @@ impl Written for AddressRule {
     }
 }
 
-impl Written for Duration {
+impl ConfigValue for Duration {
     fn read(text: &str) -> Result<Self, String> {
         humantime::parse_duration(text.trim())
             .map_err(|e| format!("{text:?} is not a duration such as 500ms, 30s or 1d: {e}"))
@@ -153,7 +153,7 @@ impl Written for Duration {
     }
 }
 
-impl Written for Lease {
+impl ConfigValue for Lease {
     fn read(text: &str) -> Result<Self, String> {
         Lease::new(Duration::read(text)?).map_err(|e| e.to_string())
     }
@@ -163,7 +163,7 @@ impl Written for Lease {
     }
 }
 
-impl Written for ByteBudget {
+impl ConfigValue for ByteBudget {
     fn read(text: &str) -> Result<Self, String> {
         ByteBudget::new(usize::read(text)?).map_err(|e| e.to_string())
     }
@@ -173,7 +173,7 @@ impl Written for ByteBudget {
     }
 }
 
-impl Written for ShardCount {
+impl ConfigValue for ShardCount {
     fn read(text: &str) -> Result<Self, String> {
         ShardCount::new(u16::read(text)?).map_err(|e| e.to_string())
     }
@@ -183,7 +183,7 @@ impl Written for ShardCount {
     }
 }
 
-impl Written for Retention {
+impl ConfigValue for Retention {
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -193,7 +193,7 @@ impl Written for Retention {
     }
 }
 
-impl Written for StrategyChoice {
+impl ConfigValue for StrategyChoice {
     fn read(text: &str) -> Result<Self, String> {
         text.trim().parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -203,7 +203,7 @@ impl Written for StrategyChoice {
     }
 }
 
-impl Written for Order {
+impl ConfigValue for Order {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[Self::None, Self::PerKey, Self::PerKeySkip].map(|order| (order.name(), order)))
     }
@@ -213,7 +213,7 @@ impl Written for Order {
     }
 }
 
-impl Written for Jitter {
+impl ConfigValue for Jitter {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("full", Self::Full), ("none", Self::None)])
     }
@@ -224,7 +224,7 @@ impl Written for Jitter {
 }
 
 /// A gateway's path and query are often its secret, so only its host is ever shown.
-impl Written for Endpoint {
+impl ConfigValue for Endpoint {
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -234,7 +234,7 @@ impl Written for Endpoint {
     }
 }
 
-impl Written for SmtpServer {
+impl ConfigValue for SmtpServer {
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -244,7 +244,7 @@ impl Written for SmtpServer {
     }
 }
 
-impl Written for Rate {
+impl ConfigValue for Rate {
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|e: claimstream_domain::Invalid| e.to_string())
     }
@@ -254,7 +254,7 @@ impl Written for Rate {
     }
 }
 
-impl Written for Selection {
+impl ConfigValue for Selection {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("in_order", Self::InOrder), ("by_weight", Self::ByWeight)])
     }
@@ -264,7 +264,7 @@ impl Written for Selection {
     }
 }
 
-impl Written for AfterUnknown {
+impl ConfigValue for AfterUnknown {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &[("retry_same", Self::RetrySame), ("failover", Self::Failover)])
     }

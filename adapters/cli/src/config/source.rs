@@ -10,9 +10,9 @@ use claimstream_domain::notification::provider::ProviderName;
 use super::{
     assignment::{Assignment, Origin},
     databases::DatabaseName,
-    error::Fault,
+    error::ConfigFault,
     file,
-    keys::{Keys, nearest},
+    keys::{ConfigKeys, nearest},
 };
 
 /// Where a configuration is read from; each kind of source is stronger than the one before it.
@@ -50,7 +50,7 @@ impl Sources {
     }
 
     /// What all sources assign to known keys, the strongest of each; and everything that is wrong with the names.
-    pub(super) fn read(&self, keys: &Keys) -> (BTreeMap<String, Assignment>, Vec<Fault>) {
+    pub(super) fn read(&self, keys: &ConfigKeys) -> (BTreeMap<String, Assignment>, Vec<ConfigFault>) {
         let mut chosen = BTreeMap::new();
         let mut faults = Vec::new();
         let (variables, misspelt) = self.variables(keys);
@@ -88,7 +88,7 @@ impl Sources {
         file.chain(variables).chain(flags).filter_map(name).collect()
     }
 
-    fn file_layer(&self) -> Result<Vec<Assignment>, Vec<Fault>> {
+    fn file_layer(&self) -> Result<Vec<Assignment>, Vec<ConfigFault>> {
         match &self.file {
             Some(path) => file::read(path),
             None if Path::new(USUAL_FILE).exists() => file::read(Path::new(USUAL_FILE)),
@@ -100,7 +100,7 @@ impl Sources {
     ///
     /// A single underscore may stand for the double one where the whole name is unambiguous. A variable of that form
     /// that means nothing here belongs to another program, unless it looks like a slip.
-    fn variables(&self, keys: &Keys) -> (Vec<Assignment>, Vec<Fault>) {
+    fn variables(&self, keys: &ConfigKeys) -> (Vec<Assignment>, Vec<ConfigFault>) {
         let flat: BTreeMap<String, &str> = keys.iter().map(|key| (key.replace('.', "_"), key)).collect();
         let (mut assignments, mut faults) = (Vec::new(), Vec::new());
         let set = self.environment.iter().filter(|(name, value)| name != FILE_VARIABLE && !value.is_empty());
@@ -135,7 +135,11 @@ impl Sources {
 }
 
 /// Puts a stronger layer over the weaker ones.
-fn overlay(chosen: &mut BTreeMap<String, Assignment>, layer: Vec<Assignment>, keys: &Keys) -> Vec<Fault> {
+fn overlay(
+    chosen: &mut BTreeMap<String, Assignment>,
+    layer: Vec<Assignment>,
+    keys: &ConfigKeys,
+) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
     let mut own: BTreeMap<String, Assignment> = BTreeMap::new();
     for assignment in layer {
@@ -147,11 +151,11 @@ fn overlay(chosen: &mut BTreeMap<String, Assignment>, layer: Vec<Assignment>, ke
         let other = keys.alternatives(&key).into_iter().find(|other| own.contains_key(other));
         if let Some(other) = other {
             let why = format!("`{key}` and `{other}` say the same thing; give one of them");
-            faults.push(Fault::at(&assignment.origin, why));
+            faults.push(ConfigFault::at(&assignment.origin, why));
         }
         if let Some(twice) = own.insert(key.clone(), assignment.clone()) {
             let why = format!("`{key}` is set here and by {}; set it once", twice.origin);
-            faults.push(Fault::at(&assignment.origin, why));
+            faults.push(ConfigFault::at(&assignment.origin, why));
         }
     }
     for (key, assignment) in own {
@@ -163,17 +167,20 @@ fn overlay(chosen: &mut BTreeMap<String, Assignment>, layer: Vec<Assignment>, ke
     faults
 }
 
-fn unknown(assignment: &Assignment, keys: &Keys) -> Fault {
+fn unknown(assignment: &Assignment, keys: &ConfigKeys) -> ConfigFault {
     let hint = match &assignment.origin {
         Origin::Variable(_) => keys.hint(&assignment.key, variable),
         _ => keys.hint(&assignment.key, str::to_owned),
     };
-    Fault::at(&assignment.origin, format!("unknown key `{}`; {hint}", assignment.name))
+    ConfigFault::at(&assignment.origin, format!("unknown key `{}`; {hint}", assignment.name))
 }
 
-fn misspelt(name: &str, meant: &str) -> Fault {
+fn misspelt(name: &str, meant: &str) -> ConfigFault {
     let meant = format!("{PREFIX}{}", meant.to_uppercase());
-    Fault::at(&Origin::Variable(name.to_owned()), format!("unknown key `{name}`; did you mean `{meant}`?"))
+    ConfigFault::at(
+        &Origin::Variable(name.to_owned()),
+        format!("unknown key `{name}`; did you mean `{meant}`?"),
+    )
 }
 
 /// The variable of a key.
@@ -192,7 +199,7 @@ mod tests {
         let sources = Sources { environment, ..Sources::default() };
         let (found, faults) = sources.read(&Config::known());
         let found = found.into_values().map(|a| (a.key, a.text)).collect();
-        (found, faults.iter().map(Fault::to_string).collect())
+        (found, faults.iter().map(ConfigFault::to_string).collect())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     broker_url::BrokerUrl,
     log::name,
     secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    setting::{ConfigValue, Setting, quoted, word},
 };
 
 /// How one target is published to. A setting that is missing here is as `publish.default` says.
@@ -133,7 +133,7 @@ impl EventChoice {
         [("binary", Self::Binary), ("structured", Self::Structured), ("plain", Self::Plain)];
 }
 
-impl Written for EventChoice {
+impl ConfigValue for EventChoice {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }
@@ -143,7 +143,7 @@ impl Written for EventChoice {
     }
 }
 
-impl Written for RouteTemplate {
+impl ConfigValue for RouteTemplate {
     fn read(text: &str) -> Result<Self, String> {
         Self::new(text).map_err(|e| e.to_string())
     }

@@ -6,7 +6,7 @@ use claimstream_notifications::TemplateAge;
 use super::{
     contradiction::Contradiction,
     secret::SecretSource,
-    setting::{Setting, Written, quoted, word},
+    setting::{ConfigValue, Setting, quoted, word},
 };
 
 /// Where templates are kept.
@@ -78,7 +78,7 @@ impl Templates {
     }
 }
 
-impl Written for TemplatePlace {
+impl ConfigValue for TemplatePlace {
     fn read(text: &str) -> Result<Self, String> {
         word(text, &Self::WORDS)
     }

@@ -1,4 +1,4 @@
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 use crate::{not_built::not_built, redis::RedisPlace};
 
 /// What wakes a relay when another process has written; a password is shown nowhere.
@@ -13,7 +13,7 @@ pub struct WakeupChoice {
 const BINLOG: &str = "binlog";
 const NONE: &str = "none";
 
-impl Written for WakeupChoice {
+impl ConfigValue for WakeupChoice {
     /// One of the words, or the URL of a Redis, or both of them with a blank between.
     fn read(text: &str) -> Result<Self, String> {
         let mut choice = Self::default();

@@ -7,7 +7,7 @@ use claimstream_domain::notification::{Attributes, Recipient};
 use csv::{ReaderBuilder, StringRecord, StringRecordsIntoIter};
 
 use super::{
-    entry::Entry,
+    entry::UserEntry,
     quotes::{QuoteFaults, Quotes},
 };
 
@@ -61,7 +61,7 @@ impl CsvFile {
         Ok(Self { columns, records: reader.into_records(), faults })
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Entry>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<UserEntry>, String> {
         let Some(record) = self.records.next() else { return Ok(None) };
         let fault = self.faults.take_before(self.records.reader().position().byte());
         let fault = fault.map(|fault| fault.to_string());
@@ -71,7 +71,7 @@ impl CsvFile {
                 Ok(Some((line(record.position()), user)))
             }
             Err(error) if error.is_io_error() => Err(error.to_string()),
-            Err(error) => Ok(Some((line(error.position()), Err(fault.unwrap_or_else(|| told(&error)))))),
+            Err(error) => Ok(Some((line(error.position()), Err(fault.unwrap_or_else(|| fault_of(&error)))))),
         }
     }
 
@@ -113,7 +113,7 @@ fn line(position: Option<&csv::Position>) -> u64 {
 }
 
 /// The fault of a record; its line is named by the caller.
-fn told(error: &csv::Error) -> String {
+fn fault_of(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("it has {len} fields, and the first line has {expected_len}")

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use claimstream_domain::notification::{DirectoryEntry, Recipient};
 
-use self::{csv_file::CsvFile, entry::Entry, json_lines::JsonLines};
+use self::{csv_file::CsvFile, entry::UserEntry, json_lines::JsonLines};
 
 /// The users of a file, each with the number of its line.
 pub(crate) enum Entries {
@@ -34,7 +34,7 @@ impl Entries {
     }
 
     /// The next user and the number of its line; `None` at the end, an error if the input breaks off.
-    pub(crate) fn next(&mut self) -> Result<Option<Entry>, String> {
+    pub(crate) fn next(&mut self) -> Result<Option<UserEntry>, String> {
         let entry = match self {
             Self::Json(lines) => lines.next(),
             Self::Csv(file) => file.next(),
@@ -51,7 +51,7 @@ impl Entries {
 mod tests {
     use super::*;
 
-    fn read(format: EntryFormat, text: &'static str) -> Result<Vec<Entry>, String> {
+    fn read(format: EntryFormat, text: &'static str) -> Result<Vec<UserEntry>, String> {
         let mut entries = Entries::new(format, Box::new(text.as_bytes()))?;
         let mut all = Vec::new();
         while let Some(entry) = entries.next()? {
@@ -60,7 +60,7 @@ mod tests {
         Ok(all)
     }
 
-    fn ids(entries: &[Entry]) -> Vec<(u64, Option<&str>)> {
+    fn ids(entries: &[UserEntry]) -> Vec<(u64, Option<&str>)> {
         entries
             .iter()
             .map(|(line, user)| (*line, user.as_ref().ok().and_then(|u| u.user.as_deref())))
@@ -107,8 +107,8 @@ mod tests {
         let text = "user,attributes.a\nb,\"y\nc,z\nd,\"Ann\"\ne,x\n";
         let entries = read(EntryFormat::Csv, text).unwrap();
         assert_eq!(ids(&entries), [(2, None), (5, Some("e"))]);
-        let told = entries[0].1.as_ref().unwrap_err();
-        assert!(told.contains("closing quote"), "{told}");
+        let fault = entries[0].1.as_ref().unwrap_err();
+        assert!(fault.contains("closing quote"), "{fault}");
         // The reason is named also where a record has another number of fields for it.
         let entries = read(EntryFormat::Csv, "user,attributes.a\nb,\"y\nc,\"z, Z\"\nd,x\n").unwrap();
         assert_eq!(ids(&entries), [(2, None), (4, Some("d"))]);

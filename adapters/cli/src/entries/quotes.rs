@@ -10,7 +10,7 @@ pub(super) struct Quotes {
     from: Box<dyn Read>,
     /// How many bytes were read.
     bytes: u64,
-    place: Place,
+    place: QuoteState,
     faults: QuoteFaults,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum QuoteFault {
 
 /// Where the last byte stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum QuoteState {
     /// Before the first byte of a field.
     Begin,
     /// In a field without quotes, where a quote is text.
@@ -46,29 +46,31 @@ impl Quotes {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
     pub(super) fn new(from: Box<dyn Read>, faults: QuoteFaults) -> Self {
-        Self { from, bytes: 0, place: Place::Begin, faults }
+        Self { from, bytes: 0, place: QuoteState::Begin, faults }
     }
 
     fn see(&mut self, byte: u8) {
         let at = self.bytes;
         self.place = match (self.place, byte) {
-            (Place::Begin, b'"') => Place::Quoted(at),
-            (Place::Quoted(opened), b'"') => Place::Closed(opened),
-            (Place::Closed(opened), b'"') => Place::Quoted(opened),
-            (Place::Quoted(opened), _) => Place::Quoted(opened),
-            (_, b',' | b'\r' | b'\n') => Place::Begin,
-            (Place::Closed(_), _) => {
+            (QuoteState::Begin, b'"') => QuoteState::Quoted(at),
+            (QuoteState::Quoted(opened), b'"') => QuoteState::Closed(opened),
+            (QuoteState::Closed(opened), b'"') => QuoteState::Quoted(opened),
+            (QuoteState::Quoted(opened), _) => QuoteState::Quoted(opened),
+            (_, b',' | b'\r' | b'\n') => QuoteState::Begin,
+            (QuoteState::Closed(_), _) => {
                 self.faults.note(at, QuoteFault::Continued);
-                Place::Plain
+                QuoteState::Plain
             }
-            (Place::Begin, _) if Self::BYTE_ORDER_MARK.get(at as usize) == Some(&byte) => Place::Begin,
-            (Place::Begin | Place::Plain, _) => Place::Plain,
+            (QuoteState::Begin, _) if Self::BYTE_ORDER_MARK.get(at as usize) == Some(&byte) => {
+                QuoteState::Begin
+            }
+            (QuoteState::Begin | QuoteState::Plain, _) => QuoteState::Plain,
         };
         self.bytes += 1;
     }
 
     fn end(&mut self) {
-        if let Place::Quoted(opened) = mem::replace(&mut self.place, Place::Begin) {
+        if let QuoteState::Quoted(opened) = mem::replace(&mut self.place, QuoteState::Begin) {
             self.faults.note(opened, QuoteFault::Open);
         }
     }

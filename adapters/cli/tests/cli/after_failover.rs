@@ -11,7 +11,7 @@ const ASKED: [&str; 4] = ["doctor", "--after-failover", "--quiet-for", "0s"];
 async fn shows_what_a_failover_has_left_repairs_it_once_it_is_asked_to_and_notes_who_did() {
     let operator = Operator::with_database();
     let none = operator.run(&["doctor", "--after-failover"]).succeeded();
-    assert_eq!(none, "nothing is left that nobody works on\n");
+    assert_eq!(none, "nothing is left without a worker\n");
     operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
     let file = format!("sqlite://{}", operator.path("claimstream.db").display());
     let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
@@ -71,7 +71,7 @@ async fn ends_with_one_and_names_a_request_that_stays_because_it_cannot_be_read(
 }
 
 #[tokio::test]
-async fn names_a_notification_that_nobody_can_deliver_any_more() {
+async fn names_a_notification_that_cannot_be_delivered_any_more() {
     let operator = Operator::with_database();
     operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
     let fans_out = ["relay", "--until-empty", "--set", "channels.email.provider=log"];

@@ -37,7 +37,7 @@ fn said(running: &mut Running) -> String {
 }
 
 #[test]
-fn it_measures_beside_the_database_and_leaves_nothing() {
+fn it_measures_next_to_the_database_and_leaves_nothing() {
     let operator = Operator::with_database();
     operator.run_with(&["notify", "-"], request(1, "\"email\"").as_bytes()).succeeded();
     let looked = operator.run(&["bench"]).succeeded();
@@ -70,7 +70,7 @@ fn it_measures_beside_the_database_and_leaves_nothing() {
 }
 
 #[test]
-fn it_is_refused_where_there_is_nothing_beside_which_it_could_work() {
+fn it_is_refused_without_a_database_next_to_which_it_could_work() {
     let operator = Operator::at("sqlite://missing.db");
     assert!(operator.run(&SHORT).failed(1).contains("there is no database missing.db"));
     assert!(!operator.path("missing.db").exists() && made(&operator).is_empty());
@@ -104,7 +104,7 @@ fn what_a_killed_one_leaves_is_removed_by_the_next_and_a_living_one_is_left_alon
     let left = made(&operator).into_iter().find(|name| name.ends_with(".lock")).unwrap();
     killed.signal("KILL");
     killed.end();
-    assert!(made(&operator).contains(&left), "nobody was there to remove it");
+    assert!(made(&operator).contains(&left), "the process that made it was killed");
     operator.write("claimstream_bench_of_mine.lock", "not of a bench");
     let mut living = begin(&operator);
     let of_living = |name: &str| {
@@ -133,7 +133,7 @@ async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
     for (server, url) in servers("on_a_server_it_makes_a_database_of_its_own_and_removes_it") {
         let scratch = Scratch::on(url).await;
         let operator = Operator::at(&scratch.url());
-        // A database that is named as a bench's, and that somebody uses for something else.
+        // A database that is named as a bench's, and that another program uses.
         let foreign = format!("claimstream_bench_{}", Uuid::now_v7().simple());
         scratch.run(&format!("CREATE DATABASE {foreign}")).await;
         scratch.run(&format!("CREATE TABLE {foreign}.orders (id INT PRIMARY KEY)")).await;
@@ -168,16 +168,16 @@ async fn on_a_server_it_makes_a_database_of_its_own_and_removes_it() {
 
         let mut interrupted = begin(&operator);
         let name = name_of_running(&scratch).await;
-        let beside = operator.run(&SHORT);
-        assert!(!beside.err.contains(&name) && is_there(name.clone()).await, "{beside:?}");
-        beside.succeeded();
+        let second = operator.run(&SHORT);
+        assert!(!second.err.contains(&name) && is_there(name.clone()).await, "{second:?}");
+        second.succeeded();
         interrupted.signal("INT");
         assert_eq!(interrupted.end().code(), Some(130));
         assert!(!is_there(name).await);
     }
 }
 
-/// The database of the bench that has begun; others of these trials run on other servers.
+/// The database of the bench that has begun; others of these tests run on other servers.
 async fn name_of_running(scratch: &Scratch) -> String {
     let place = "SCHEMA_NAME LIKE 'claimstream\\_bench\\_%' ORDER BY SCHEMA_NAME DESC LIMIT 1";
     let newest = RefCell::new(None);
@@ -197,8 +197,8 @@ fn counted(what: &str, place: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_user_who_may_make_no_database_is_told_what_to_grant() {
-    for (server, url) in servers("a_user_who_may_make_no_database_is_told_what_to_grant") {
+async fn a_user_who_may_make_no_database_is_shown_what_to_grant() {
+    for (server, url) in servers("a_user_who_may_make_no_database_is_shown_what_to_grant") {
         let scratch = Scratch::on(url).await;
         let user = format!("cs_{}", &Uuid::now_v7().simple().to_string()[16..]);
         scratch.run(&format!("CREATE USER '{user}'@'%'")).await;

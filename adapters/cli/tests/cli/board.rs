@@ -68,7 +68,7 @@ fn asks_for_a_token_with_the_scope_read_or_admin_and_logs_none() {
         ("a-token-of-ann-to-look-with", 200),
         ("a-token-of-ops-to-change-with", 200),
         ("a-token-of-the-shop-to-send-with", 401),
-        ("a-token-of-nobody", 401),
+        ("an-unknown-token", 401),
     ] {
         client.token = Some(token.into());
         assert_eq!(client.get("/").status, status, "{token}");

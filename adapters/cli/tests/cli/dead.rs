@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::operator::{Operator, Running, id, request};
 
-/// Three requests whose text messages nobody delivers.
+/// Three requests whose text messages no provider delivers.
 pub(crate) fn with_dead_letters() -> Operator {
     let operator = Operator::with_database();
     let lines: String = (1..=3).map(|number| request(number, "\"sms\"") + "\n").collect();

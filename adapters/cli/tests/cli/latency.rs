@@ -68,7 +68,7 @@ fn a_wrong_password_is_said_at_once() {
     }
 }
 
-/// The writers beside a cut that an open transaction holds up are held up for a second at a time.
+/// The writers during a cut that an open transaction holds up are held up for a second at a time.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "long: latency"]
 async fn a_cut_that_waits_holds_writers_up_for_a_second_at_a_time() {
@@ -91,7 +91,7 @@ async fn a_cut_that_waits_holds_writers_up_for_a_second_at_a_time() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         took.sort();
-        println!("{}: an enqueue beside the cut takes {:?}, {:?} at most", server.name(), took[29], took[59]);
+        println!("{}: an enqueue during the cut takes {:?}, {:?} at most", server.name(), took[29], took[59]);
         // Five or more of them are held up.
         assert!(took[57] < Duration::from_millis(2_500), "{took:?}");
         outbox.commit(open).await.unwrap();

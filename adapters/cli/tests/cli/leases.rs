@@ -74,7 +74,7 @@ async fn the_lease_of_a_relay_that_hangs_is_released_after_a_warning() {
         "{done:?}"
     );
     let again = release(&fence, &["--yes"]);
-    assert!(again.code == Some(1) && again.out.contains(&format!("nobody holds {place}")), "{again:?}");
+    assert!(again.code == Some(1) && again.out.contains(&format!("{place} is not held")), "{again:?}");
     let done =
         Settlement { receipt: claimed[0].receipt.clone(), disposition: Disposition::Done { emit: vec![] } };
     assert_eq!(outbox.settle(&[done]).await.unwrap(), [Settled::Superseded], "the relay comes to itself");
@@ -127,7 +127,7 @@ async fn locks_are_listed_page_by_page_and_released_by_their_fences() {
     for more in [&["--yes"][..], &[]] {
         let other = release("1", more);
         let says =
-            format!("nobody holds jobs/a under fence 1; its fence is {fence} now; nothing was released\n");
+            format!("jobs/a is not held under fence 1; its fence is {fence} now; nothing was released\n");
         assert_eq!((other.code, &*other.out), (Some(1), &*says), "{other:?}");
     }
     assert!(json(&operator, &["locks"])["items"][0]["ends_at"].is_string());
@@ -135,7 +135,7 @@ async fn locks_are_listed_page_by_page_and_released_by_their_fences() {
     assert!(done.code == Some(0) && done.out.ends_with("jobs/a is released\n"), "{done:?}");
     assert_eq!(json(&operator, &["locks"])["items"][0]["ends_at"], Value::Null);
     let over = release(&fence, &[]);
-    assert_eq!((over.code, &*over.out), (Some(1), "nobody holds jobs/a; nothing was released\n"), "{over:?}");
+    assert_eq!((over.code, &*over.out), (Some(1), "jobs/a is not held; nothing was released\n"), "{over:?}");
     assert!(outbox.try_acquire("jobs/a", Lease::default()).await.unwrap().is_some());
     assert_eq!(release(&fence, &["--yes"]).code, Some(1), "another one holds it");
 }

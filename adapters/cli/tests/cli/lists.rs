@@ -26,7 +26,7 @@ fn requests_are_listed_page_by_page_newest_first() {
     let next = json(&operator, &["requests", "--limit", "9", "--after", first["next"].as_str().unwrap()]);
     assert_eq!((ids(&next), &next["next"]), (vec![id(3), id(2), id(1)], &Value::Null));
     assert_eq!(ids(&json(&operator, &["requests", "--status", "CANCELLED"])), [id(2)]);
-    assert_eq!(ids(&json(&operator, &["requests", "--requester", "nobody"])), Vec::<String>::new());
+    assert_eq!(ids(&json(&operator, &["requests", "--requester", "unknown"])), Vec::<String>::new());
     let table = operator.run(&["requests", "--limit", "1"]);
     assert!(table.out.contains(&id(5)) && table.out.contains("service test"), "{table:?}");
     assert!(table.err.contains(&format!("there may be more; use --after {}", id(5))), "{table:?}");

@@ -25,7 +25,7 @@ pub(crate) struct Held {
 impl Stream {
     pub(crate) async fn on(url: &str) -> Self {
         let context = jetstream::new(async_nats::connect(url).await.unwrap());
-        let name = format!("trial-{}", uuid::Uuid::now_v7().simple());
+        let name = format!("test-{}", uuid::Uuid::now_v7().simple());
         let subjects = vec![name.clone(), format!("{name}.>")];
         let config = Config { name: name.clone(), subjects, ..Config::default() };
         Self { stream: context.create_stream(config).await.unwrap(), name }

@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-/// Somebody who runs the program in an empty directory and an empty environment.
+/// An operator who runs the program in an empty directory and an empty environment.
 pub(crate) struct Operator {
     directory: TempDir,
     variables: Vec<(String, String)>,
@@ -115,7 +115,7 @@ impl Ended {
     }
 }
 
-/// A program that runs beside the test, and does not outlive it.
+/// A program that runs during the test, and does not outlive it.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Running {

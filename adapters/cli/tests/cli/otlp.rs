@@ -209,5 +209,5 @@ fn a_collector_that_is_away_holds_nothing_up() {
 fn an_endpoint_with_tls_is_refused_with_the_way_out() {
     let operator = Operator::with_database();
     let why = operator.run(&["status", "--set", "otlp.endpoint=https://collector:4318"]).failed(2);
-    assert!(why.contains("otlp.endpoint") && why.contains("a collector beside this process"), "{why}");
+    assert!(why.contains("otlp.endpoint") && why.contains("a collector next to this process"), "{why}");
 }

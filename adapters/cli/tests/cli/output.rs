@@ -4,7 +4,7 @@ use crate::operator::{Operator, Running};
 
 #[cfg(unix)]
 #[test]
-fn ends_quietly_when_nobody_reads_on() {
+fn ends_quietly_when_its_output_is_closed() {
     let operator = Operator::new();
     for arguments in [&["schema", "print", "--dialect", "mysql"][..], &["--help"], &["config", "print"]] {
         let mut command = operator.command(arguments);

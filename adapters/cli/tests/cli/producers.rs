@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use claimstream_brokers::nats::{NatsConsumer, NatsPlace};
+use claimstream_brokers::nats::{NatsConfig, NatsConsumer};
 use claimstream_domain::Received;
 use claimstream_ports::Consume;
 use claimstream_testbed::known_broker;
@@ -21,7 +21,7 @@ use crate::{
 
 /// The servers that the samples are tried on.
 const SERVERS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
-/// The variable that lists the languages without which the trials must fail; `1` means all.
+/// The variable that lists the languages without which the tests must fail; `1` means all.
 const REQUIRED: &str = "CLAIMSTREAM_REQUIRE_LANGUAGES";
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 /// The orders that a sample commits with a message of their own: the eighth has a dedup key that is taken, the tenth is rolled back.
@@ -99,7 +99,7 @@ async fn course(scratch: &Scratch, broker: &str, write: impl FnOnce(&str)) -> Ve
     let mut relay = operator.command(&["relay", "--publish"]);
     let _relay = Running(relay.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     tokio::task::block_in_place(|| write(&scratch.url()));
-    let consumer = NatsConsumer::new(NatsPlace::new(broker).unwrap(), &stream.name, "shipping");
+    let consumer = NatsConsumer::new(NatsConfig::new(broker).unwrap(), &stream.name, "shipping");
     let mut received = Vec::new();
     while received.len() < PUBLISHED.len() {
         let delivery = timeout(STUCK, consumer.next()).await.expect("a further message").unwrap();

@@ -213,7 +213,7 @@ fn an_sms_is_sent_by_a_form_and_a_password() {
 }
 
 #[test]
-fn a_push_that_is_for_nobody_is_refused_for_good_and_its_token_is_suppressed() {
+fn a_push_to_an_unknown_token_is_refused_for_good_and_the_token_is_suppressed() {
     let unregistered = (404, r#"{"error": {"code": 404, "details": [{"errorCode": "UNREGISTERED"}]}}"#);
     let push = request(1, "\"push\"").replace("\"email\":", "\"device_token\":\"d:1\",\"email\":");
     let (operator, received) = worked("fcm.toml", "fcm.googleapis.com", &push, unregistered);

@@ -89,7 +89,7 @@ async fn queues_of_several_databases_are_published_by_one_process() {
     assert!(left.contains("database=gone") && !left.contains("hunter2"), "{left}");
 }
 
-/// More messages than are in hand at a time, so that some are due whenever somebody looks.
+/// More messages than are in hand at a time, so that some are due at every look.
 /// Promise: `relay --publish --until-empty` ends with 1 if a broker that is away has not accepted all, and
 /// `doctor` names copies that no section publishes
 #[tokio::test(flavor = "multi_thread")]
@@ -150,8 +150,8 @@ impl Handled {
     /// The most handlers that ran at the same time.
     fn most_at_once(&self) -> usize {
         let spans = self.spans.lock().unwrap();
-        let beside = |begun| spans.iter().filter(|other| other.contains(begun)).count();
-        spans.iter().map(|span| beside(&span.start)).max().unwrap_or_default()
+        let overlapping = |begun| spans.iter().filter(|other| other.contains(begun)).count();
+        spans.iter().map(|span| overlapping(&span.start)).max().unwrap_or_default()
     }
 }
 

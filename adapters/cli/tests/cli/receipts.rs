@@ -176,7 +176,7 @@ fn a_bounce_of_ses_comes_as_a_text_by_a_subscription_that_a_person_confirms() {
     let shown = shown().unwrap();
     assert!(shown.contains("WARN") && shown.contains(url), "{shown}");
 
-    // In the shape of the examples of SES, whose message nobody has sent here.
+    // In the shape of the examples of SES, whose message was not sent here.
     let id = "<01900000-0000-7000-8000-000000000001@shop.example>";
     let bounce = json!({
         "notificationType": "Bounce",

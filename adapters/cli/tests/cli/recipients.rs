@@ -36,7 +36,7 @@ fn a_name_that_can_have_no_effect_is_refused_or_remarked_on() {
     for strange in ["u-6", "phone:+491"] {
         let said = change(strange);
         assert!(
-            said.code == Some(0) && said.err.contains(&format!("{strange} is nobody unless")),
+            said.code == Some(0) && said.err.contains(&format!("{strange} is no recipient unless")),
             "{said:?}"
         );
     }
@@ -44,8 +44,11 @@ fn a_name_that_can_have_no_effect_is_refused_or_remarked_on() {
 
     let address = operator.run(&["recipient", "erase", "email:ann@example.com"]).failed(1);
     assert!(address.contains("names an address") && address.contains("nothing was erased"), "{address}");
-    let nobody = operator.run(&["recipient", "erase", "user:never"]);
-    assert!(nobody.code == Some(0) && nobody.err.contains("nothing was written to user:never"), "{nobody:?}");
+    let unknown = operator.run(&["recipient", "erase", "user:never"]);
+    assert!(
+        unknown.code == Some(0) && unknown.err.contains("nothing was written to user:never"),
+        "{unknown:?}"
+    );
 }
 
 /// Promise: an address that `recipient erase --address` names stays suppressed, and is shown no more

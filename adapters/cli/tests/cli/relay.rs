@@ -121,7 +121,7 @@ fn the_setting_that_a_refusal_names_is_one_that_works() {
 
 #[cfg(unix)]
 #[test]
-fn ends_in_order_when_told_to() {
+fn ends_in_order_at_a_signal() {
     for signal in ["TERM", "INT"] {
         let operator = Operator::with_database();
         let (mut running, log) = start(&operator, &["--set", "channels.default.provider=log"]);
@@ -140,7 +140,7 @@ fn ends_in_order_when_told_to() {
 
 #[cfg(unix)]
 #[test]
-fn stops_at_once_when_told_twice() {
+fn stops_at_once_at_a_second_signal() {
     let server = Server::silent();
     let operator = Operator::with_database();
     operator.run_with(&["notify", "-"], request(1, "\"sms\"").as_bytes()).succeeded();
@@ -151,7 +151,7 @@ fn stops_at_once_when_told_twice() {
         start(&operator, &[&settings[..], &["--set", "channels.sms.timeout=1h"]].concat());
     eventually("a delivery is under way", || server.received().contains("POST"));
     running.signal("INT");
-    eventually("it has been told", || {
+    eventually("it has received the signal", || {
         operator.lines(log).iter().any(|line| line.contains("a second signal"))
     });
     assert_eq!(running.0.try_wait().unwrap(), None, "it waits for the delivery");

@@ -51,7 +51,7 @@ fn is_applied_once_however_often_it_is_asked_for() {
 }
 
 #[test]
-fn is_made_by_nobody_who_only_looks() {
+fn is_not_made_by_a_command_that_only_looks() {
     let operator = Operator::at("sqlite://claimstream.db");
     for looking in
         [&["status"][..], &["dead", "list"], &["doctor"], &["cancel", "00000000-0000-0000-0000-000000000000"]]
@@ -152,8 +152,8 @@ fn parts_for_other_languages_are_printed_without_a_database() {
 }
 
 #[tokio::test]
-async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew() {
-    for (_, url) in servers("parts_for_other_languages_are_made_on_a_server_and_may_be_made_anew") {
+async fn parts_for_other_languages_are_made_on_a_server_and_may_be_made_again() {
+    for (_, url) in servers("parts_for_other_languages_are_made_on_a_server_and_may_be_made_again") {
         let scratch = Scratch::on(url).await;
         let operator = Operator::at(&scratch.url());
         for (part, object) in [("routines", "claimstream_enqueue"), ("debezium-view", "claimstream_debezium")]

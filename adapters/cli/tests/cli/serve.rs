@@ -95,7 +95,7 @@ async fn a1_6_two_users_and_two_addresses_on_two_channels_are_eight_combinations
 }
 
 #[tokio::test]
-async fn a1_8_one_key_is_one_notification_however_often_and_beside_itself_it_is_sent() {
+async fn a1_8_one_key_is_one_notification_however_often_and_concurrently_it_is_sent() {
     on_every_store("a1_8", |operator| {
         let served = [start(operator, &OPEN), start(operator, &OPEN)];
         let refused = served[0].client.send("a1.8", &json!({}));
@@ -107,7 +107,7 @@ async fn a1_8_one_key_is_one_notification_however_often_and_beside_itself_it_is_
         assert!(again.head.contains("idempotent-replayed: true"), "{again:?}");
         assert_eq!(served[0].client.send("a1.8", &body("b")).status, 422);
         for round in 0..10 {
-            let answers = beside_each_other(&served, &format!("a1.8/{round}"));
+            let answers = concurrently(&served, &format!("a1.8/{round}"));
             let created = answers.iter().filter(|answer| answer.status == 201).count();
             assert_eq!(created, 1, "{answers:?}");
             assert!(answers.iter().all(|answer| [200, 201, 409].contains(&answer.status)), "{answers:?}");
@@ -120,7 +120,7 @@ async fn a1_8_one_key_is_one_notification_however_often_and_beside_itself_it_is_
 }
 
 /// The answers to the same call by eight clients at the same time, four at each server.
-fn beside_each_other(served: &[Served; 2], key: &str) -> Vec<Answer> {
+fn concurrently(served: &[Served; 2], key: &str) -> Vec<Answer> {
     let together = Arc::new(Barrier::new(8));
     let calls = (0..8).map(|n| {
         let (client, together, key) = (served[n % 2].client.clone(), Arc::clone(&together), key.to_owned());
@@ -180,7 +180,7 @@ fn tokens_come_from_a_file_and_neither_they_nor_contents_are_logged() {
 }
 
 #[test]
-fn ends_in_order_when_told_to_and_what_was_answered_is_there() {
+fn ends_in_order_at_a_signal_and_what_was_answered_is_there() {
     for arguments in [&OPEN[..], &[&OPEN[..], &RELAY].concat()] {
         let operator = Operator::with_database();
         let mut served = start(&operator, arguments);
@@ -227,7 +227,7 @@ fn doctor_says_what_is_configured() {
     let found = operator.run(&["doctor", "--set", &tokens, "--set", "serve.listen=0.0.0.0:80"]).out;
     assert!(found.contains("0.0.0.0:80, callers shop (send, read); put a proxy"), "{found}");
     let found = operator.run(&["doctor", "--set", "serve.anonymous=true"]).out;
-    assert!(found.contains("anybody on this machine may do everything"), "{found}");
+    assert!(found.contains("every user of this machine may do everything"), "{found}");
     let found = operator.run(&["doctor", "--set", "serve.tokens_file=none"]);
     assert!(found.code == Some(1) && found.out.contains("the file none cannot be read"), "{found:?}");
     assert!(!operator.run(&["doctor"]).out.contains("callers"));

@@ -7,8 +7,8 @@ use std::{
     },
 };
 
-/// An address of this machine that nobody listens at. Systems choose ports from 32768 on, and the servers of trials from 20000 on, so that
-/// nobody gets one below without asking for it, also later.
+/// An address of this machine without a listener. Systems choose ports from 32768 on, and the servers of tests from 20000 on, so that
+/// no program gets one below without asking for it, also later.
 pub(crate) fn free_address() -> SocketAddr {
     static ASKED: AtomicU16 = AtomicU16::new(0);
     let start = std::process::id() as u16;
@@ -21,7 +21,7 @@ pub(crate) fn free_address() -> SocketAddr {
     }
 }
 
-/// Somebody whom messages are delivered to, and what has come in so far.
+/// A recipient of messages, and what has come in so far.
 pub(crate) struct Server {
     address: SocketAddr,
     received: Arc<Mutex<String>>,

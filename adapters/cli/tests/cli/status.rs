@@ -37,7 +37,7 @@ fn is_json_for_programs() {
 }
 
 #[tokio::test]
-async fn names_queues_with_messages_that_nobody_claims() {
+async fn names_queues_with_messages_that_no_consumer_claims() {
     let operator = with_one_request();
     let file = format!("sqlite://{}", operator.path("claimstream.db").display());
     let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();

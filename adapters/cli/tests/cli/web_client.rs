@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::operator::STUCK;
 
-/// Somebody who calls a server over HTTP, each time on a connection of its own.
+/// A client that calls a server over HTTP, each time on a connection of its own.
 #[derive(Clone)]
 pub(crate) struct WebClient {
     pub(crate) address: SocketAddr,
@@ -33,7 +33,7 @@ impl WebClient {
         self.call("POST", "/v1/notifications", Some(key), &body.to_string()).unwrap()
     }
 
-    /// Sends a request and reads its answer; an error says that nobody knows what became of it.
+    /// Sends a request and reads its answer; an error says that its outcome is unknown.
     pub(crate) fn call(
         &self,
         method: &str,

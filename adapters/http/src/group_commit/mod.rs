@@ -24,16 +24,16 @@ use crate::intake::Intake;
 /// that was accepted is carried out even if its caller stops waiting.
 pub(crate) struct GroupCommit {
     /// Gone when nothing is accepted any more.
-    entries: Mutex<Option<mpsc::Sender<Entry>>>,
-    running: Arc<Running>,
+    entries: Mutex<Option<mpsc::Sender<PendingRequest>>>,
+    running: Arc<InProgress>,
     writers: AsyncMutex<JoinSet<()>>,
 }
 
 /// Why a request was not taken in, or may not have been.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum IntakeError {
     #[error("a request of this id is being taken in")]
-    Running,
+    InProgress,
     #[error("too many requests wait to be taken in")]
     Full,
     #[error("the server stops")]
@@ -45,14 +45,14 @@ pub(crate) enum Refused {
 }
 
 /// A request on its way, and its caller.
-struct Entry {
+struct PendingRequest {
     request: NotificationRequest,
     bytes: usize,
     caller: Caller,
 }
 
 struct Caller {
-    answer: oneshot::Sender<Result<Submitted, Refused>>,
+    answer: oneshot::Sender<Result<Submitted, IntakeError>>,
     /// The id is free again when the answer has been given.
     _mark: Mark,
 }
@@ -78,15 +78,15 @@ impl GroupCommit {
         &self,
         request: NotificationRequest,
         bytes: usize,
-    ) -> Result<Submitted, Refused> {
-        let mark = Running::mark(&self.running, request.id).ok_or(Refused::Running)?;
+    ) -> Result<Submitted, IntakeError> {
+        let mark = InProgress::mark(&self.running, request.id).ok_or(IntakeError::InProgress)?;
         let (answer, answered) = oneshot::channel();
-        let entry = Entry { request, bytes, caller: Caller { answer, _mark: mark } };
+        let entry = PendingRequest { request, bytes, caller: Caller { answer, _mark: mark } };
         let sender = self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match sender.ok_or(Refused::Stopped)?.try_send(entry) {
-            Ok(()) => answered.await.unwrap_or(Err(Refused::Lost)),
-            Err(TrySendError::Full(_)) => Err(Refused::Full),
-            Err(TrySendError::Closed(_)) => Err(Refused::Stopped),
+        match sender.ok_or(IntakeError::Stopped)?.try_send(entry) {
+            Ok(()) => answered.await.unwrap_or(Err(IntakeError::Lost)),
+            Err(TrySendError::Full(_)) => Err(IntakeError::Full),
+            Err(TrySendError::Closed(_)) => Err(IntakeError::Stopped),
         }
     }
 
@@ -100,14 +100,14 @@ impl GroupCommit {
 
 /// Ids of requests that are being taken in.
 #[derive(Default)]
-struct Running(Mutex<HashSet<Uuid>>);
+struct InProgress(Mutex<HashSet<Uuid>>);
 
 struct Mark {
-    of: Arc<Running>,
+    of: Arc<InProgress>,
     id: Uuid,
 }
 
-impl Running {
+impl InProgress {
     /// Marks an id, unless it is marked.
     fn mark(this: &Arc<Self>, id: Uuid) -> Option<Mark> {
         let new = this.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
@@ -121,10 +121,10 @@ impl Drop for Mark {
     }
 }
 
-type Entries = Arc<AsyncMutex<mpsc::Receiver<Entry>>>;
+type Entries = Arc<AsyncMutex<mpsc::Receiver<PendingRequest>>>;
 
 async fn write_all(intake: Arc<dyn Intake>, entries: Entries) {
-    while let Some(group) = Group::next(&entries).await {
+    while let Some(group) = RequestBatch::next(&entries).await {
         // A task of its own: a panic of the store costs this group its answers, and no more.
         let written = tokio::spawn(group.write(Arc::clone(&intake))).await;
         if let Err(lost) = written {
@@ -135,18 +135,18 @@ async fn write_all(intake: Arc<dyn Intake>, entries: Entries) {
 
 /// Requests of one transaction, and their callers.
 #[derive(Default)]
-struct Group {
+struct RequestBatch {
     requests: Vec<NotificationRequest>,
     callers: Vec<Caller>,
     bytes: usize,
 }
 
-impl Group {
+impl RequestBatch {
     /// How many requests of a group that was taken apart are taken in at a time.
     const ALONE: usize = 8;
 
     /// Waits for a request and takes what has gathered behind it; `None` when nothing will come any more.
-    async fn next(entries: &AsyncMutex<mpsc::Receiver<Entry>>) -> Option<Self> {
+    async fn next(entries: &AsyncMutex<mpsc::Receiver<PendingRequest>>) -> Option<Self> {
         let mut entries = entries.lock().await;
         let mut group = Self::default();
         group.push(entries.recv().await?);
@@ -159,7 +159,7 @@ impl Group {
         Some(group)
     }
 
-    fn push(&mut self, Entry { request, bytes, caller }: Entry) {
+    fn push(&mut self, PendingRequest { request, bytes, caller }: PendingRequest) {
         self.requests.push(request);
         self.callers.push(caller);
         self.bytes += bytes;
@@ -207,7 +207,7 @@ impl Group {
         // A caller that is left over gets no answer, and so hears that its own was lost.
         for (Caller { answer, _mark }, taken) in self.callers.into_iter().zip(taken) {
             drop(_mark);
-            // Nobody waits if the caller has gone away.
+            // The send fails if the caller has gone away.
             let _ = answer.send(Ok(taken));
         }
     }
@@ -222,8 +222,8 @@ impl Group {
         for Caller { answer, _mark } in self.callers {
             drop(_mark);
             let refused = match is_being_taken_in {
-                true => Refused::Running,
-                false => Refused::Store(Arc::clone(&error)),
+                true => IntakeError::InProgress,
+                false => IntakeError::Store(Arc::clone(&error)),
             };
             let _ = answer.send(Err(refused));
         }

@@ -75,7 +75,7 @@ fn request(id: u128) -> NotificationRequest {
     serde_json::from_value(json).unwrap()
 }
 
-type Call = JoinHandle<Result<Submitted, Refused>>;
+type Call = JoinHandle<Result<Submitted, IntakeError>>;
 
 fn call(intake: &Arc<GroupCommit>, id: u128) -> Call {
     let intake = Arc::clone(intake);
@@ -127,7 +127,7 @@ async fn one_that_another_transaction_takes_in_is_running_and_its_neighbours_are
     for (id, call) in (1..).zip(calls) {
         match call.await.unwrap() {
             Ok(taken) => assert!(id != 7 && taken == Submitted::New),
-            Err(refused) => assert!(id == 7 && matches!(refused, Refused::Running), "{id}: {refused}"),
+            Err(refused) => assert!(id == 7 && matches!(refused, IntakeError::InProgress), "{id}: {refused}"),
         }
     }
     assert_eq!(gate.sizes()[..2], [1, 20], "all of them wait once, each other one no more");
@@ -140,7 +140,7 @@ async fn trouble_of_the_store_is_the_answer_of_all_after_one_try() {
     let (_intake, _first, calls) = gathered(&gate, 20).await;
     gate.open.add_permits(99);
     for call in calls {
-        assert!(matches!(call.await.unwrap(), Err(Refused::Store(_))));
+        assert!(matches!(call.await.unwrap(), Err(IntakeError::Store(_))));
     }
     assert_eq!(gate.sizes(), [1, 20]);
 }
@@ -158,7 +158,7 @@ impl Intake for Contended {
 #[tokio::test]
 async fn a_request_that_another_process_takes_in_is_running() {
     let intake = GroupCommit::start(Arc::new(Contended), 1, 9);
-    assert!(matches!(intake.take(request(1), 100).await, Err(Refused::Running)));
+    assert!(matches!(intake.take(request(1), 100).await, Err(IntakeError::InProgress)));
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn a_panic_of_the_store_costs_one_group_its_answers() {
     let gate = Gate::closed(Trouble::PanicsAt(0));
     let (_intake, first, calls) = gathered(&gate, 3).await;
     gate.open.add_permits(99);
-    assert!(matches!(first.await.unwrap(), Err(Refused::Lost)));
+    assert!(matches!(first.await.unwrap(), Err(IntakeError::Lost)));
     for call in calls {
         assert_eq!(call.await.unwrap().unwrap(), Submitted::New);
     }
@@ -176,7 +176,7 @@ async fn a_panic_of_the_store_costs_one_group_its_answers() {
 async fn an_id_is_refused_while_it_runs_and_free_with_its_answer() {
     let gate = Gate::closed(Trouble::None);
     let (intake, first, _) = gathered(&gate, 0).await;
-    assert!(matches!(intake.take(request(0), 100).await, Err(Refused::Running)));
+    assert!(matches!(intake.take(request(0), 100).await, Err(IntakeError::InProgress)));
     gate.open.add_permits(2);
     first.await.unwrap().unwrap();
     intake.take(request(0), 100).await.unwrap();
@@ -188,7 +188,7 @@ async fn a_request_is_carried_out_though_its_caller_went_away_and_its_id_stays_m
     let (intake, first, _) = gathered(&gate, 0).await;
     first.abort();
     assert!(first.await.is_err());
-    assert!(matches!(intake.take(request(0), 100).await, Err(Refused::Running)));
+    assert!(matches!(intake.take(request(0), 100).await, Err(IntakeError::InProgress)));
     gate.open.add_permits(1);
     intake.finish().await;
     assert!(intake.running.0.lock().unwrap().is_empty());
@@ -204,7 +204,7 @@ async fn a_full_queue_refuses_at_once() {
     while Arc::strong_count(&intake.running) < 4 {
         tokio::task::yield_now().await;
     }
-    assert!(matches!(intake.take(request(3), 100).await, Err(Refused::Full)));
+    assert!(matches!(intake.take(request(3), 100).await, Err(IntakeError::Full)));
     gate.open.add_permits(9);
     first.await.unwrap().unwrap();
     for call in waiting {
@@ -221,7 +221,7 @@ async fn finishing_answers_what_was_accepted_and_accepts_nothing_more() {
         async move { intake.finish().await }
     });
     tokio::task::yield_now().await;
-    assert!(matches!(intake.take(request(9), 100).await, Err(Refused::Stopped)));
+    assert!(matches!(intake.take(request(9), 100).await, Err(IntakeError::Stopped)));
     gate.open.add_permits(9);
     finishing.await.unwrap();
     for call in calls {

@@ -21,7 +21,7 @@ pub(crate) struct Feed {
 
 enum Ready {
     Entry(Arc<InAppEntry>),
-    /// The listener cannot be told what it has missed.
+    /// What the listener has missed cannot be listed; it reads the inbox again.
     Reset,
 }
 

@@ -60,7 +60,7 @@ impl Listeners {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Asks for new entries as long as somebody waits for them.
+    /// Asks for new entries for as long as a listener waits for them.
     pub(crate) async fn look_after(&self, inbox: &dyn InAppInbox, timer: &dyn Timer) -> Infallible {
         let mut handed: HashMap<Uuid, Duration> = HashMap::new();
         loop {
@@ -111,7 +111,7 @@ impl Listeners {
         });
     }
 
-    /// The users whom somebody waits for.
+    /// The users whose entries a listener waits for.
     fn users(&self) -> Vec<String> {
         let users = self.waiting(|waiting| {
             waiting.retain(|_, listeners| {

@@ -1,10 +1,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::{HeaderMap, header};
-use claimstream_domain::notification::{InboxKeys, InboxPass};
+use claimstream_domain::notification::{InboxKeys, InboxToken};
 
 use super::Listeners;
-use crate::{caller::is_asked_by_another_name, problem::Problem, state::State, token::Scope};
+use crate::{caller::is_asked_by_another_name, problem::Problem, state::AppState, token::Scope};
 
 /// What the routes of inboxes share.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Inboxes {
     /// Lets in the bearer of a token with the scope `inbox`, and of a pass for this user.
     pub(crate) fn admit(
         &self,
-        state: &State,
+        state: &AppState,
         headers: &HeaderMap,
         in_query: Option<&str>,
         user: &str,
@@ -48,7 +48,7 @@ impl Inboxes {
         }
         let now = now();
         let pass = self.keys.as_ref().and_then(|keys| keys.verify(given, now));
-        let InboxPass { user: of, until } = pass.ok_or_else(Problem::unauthorized)?;
+        let InboxToken { user: of, until } = pass.ok_or_else(Problem::unauthorized)?;
         match of == user {
             true => {
                 Ok(InboxCaller { left: Duration::from_secs(until.saturating_sub(now)).min(Self::LONGEST) })
@@ -59,7 +59,7 @@ impl Inboxes {
 
     /// A pass for a user that ends after this time; `None` without keys.
     pub(crate) fn pass(&self, user: &str, seconds: u64) -> Option<String> {
-        let pass = InboxPass { user: user.to_owned(), until: now().saturating_add(seconds) };
+        let pass = InboxToken { user: user.to_owned(), until: now().saturating_add(seconds) };
         self.keys.as_ref().map(|keys| keys.sign(&pass))
     }
 }

@@ -21,7 +21,7 @@ impl ReceiptKinds {
         self.0.iter().map(|rule| rule.words.len()).max().unwrap_or(0)
     }
 
-    /// What these words mean; `None` if no rule fits, as for events that nobody asked about.
+    /// What these words mean; `None` if no rule fits, as for events that no rule asks for.
     pub(crate) fn of(&self, words: &[Option<String>]) -> Option<ReceiptKind> {
         let fits = |rule: &&Rule| {
             let mut pairs = rule.words.iter().zip(words);

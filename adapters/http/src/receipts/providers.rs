@@ -6,11 +6,11 @@ use super::{ReceiptCheck, ReceiptMapping};
 
 /// The providers whose receipts are taken, by their names.
 #[derive(Clone, Debug, Default)]
-pub struct ReceiptProviders(BTreeMap<ProviderName, Source>);
+pub struct ReceiptProviders(BTreeMap<ProviderName, ReceiptSource>);
 
 /// How the receipts of one provider are checked and read.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ReceiptSource {
     pub(crate) check: ReceiptCheck,
     pub(crate) mapping: ReceiptMapping,
 }
@@ -24,7 +24,7 @@ impl ReceiptProviders {
         mapping: ReceiptMapping,
     ) -> Result<Self, Invalid> {
         mapping.check()?;
-        self.0.insert(provider, Source { check, mapping });
+        self.0.insert(provider, ReceiptSource { check, mapping });
         Ok(self)
     }
 
@@ -38,7 +38,7 @@ impl ReceiptProviders {
         self.0.keys()
     }
 
-    pub(crate) fn of(&self, provider: &ProviderName) -> Option<&Source> {
+    pub(crate) fn of(&self, provider: &ProviderName) -> Option<&ReceiptSource> {
         self.0.get(provider)
     }
 }

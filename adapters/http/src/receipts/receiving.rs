@@ -1,8 +1,8 @@
-use super::{ReceiptProviders, waiting::Waiting};
+use super::{ReceiptProviders, waiting::EarlyReceipts};
 
 /// What the routes of receipts share.
 #[derive(Debug, Default)]
 pub(crate) struct Receiving {
     pub(crate) providers: ReceiptProviders,
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: EarlyReceipts,
 }

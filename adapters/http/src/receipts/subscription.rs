@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Source: Amazon SNS Developer Guide, "HTTP/HTTPS headers" and "HTTP/HTTPS subscription confirmation JSON format".
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Subscription {
-    /// It begins when somebody opens this URL.
+    /// It begins when an operator opens this URL.
     Asked(Option<Uri>),
     /// It is over; this URL begins it again.
     Ended(Option<Uri>),
@@ -65,7 +65,7 @@ mod tests {
         Subscription::of(&headers, body.to_string().as_bytes())
     }
 
-    /// Guard: nobody is asked to open a URL that is not of Amazon SNS | src/receipts/subscription.rs `subscribe_url`: any https URL
+    /// Guard: an operator is asked to open no URL that is not of Amazon SNS | src/receipts/subscription.rs `subscribe_url`: any https URL
     #[test]
     fn a_confirmation_shows_the_url_of_amazon_and_no_other() {
         let url = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=arn:aws:sns:x&Token=2336412f37";
@@ -77,8 +77,8 @@ mod tests {
             "http://sns.eu-west-1.amazonaws.com/",
             "https://amazonaws.com.evil.example/",
             "https://evilamazonaws.com/",
-            "https://anybody.s3.amazonaws.com/",
-            "https://sns.anybody.s3.amazonaws.com/",
+            "https://bucket.s3.amazonaws.com/",
+            "https://sns.bucket.s3.amazonaws.com/",
             "https://sns.amazonaws.com@evil.example/",
             "https://sns.amazonaws.com/\nopen https://evil.example/",
             "/",

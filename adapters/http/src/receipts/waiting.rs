@@ -5,11 +5,11 @@ use tokio::sync::Notify;
 
 /// Looks for the deliveries of receipts that were faster than these were noted.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct EarlyReceipts {
     is_new: Notify,
 }
 
-impl Waiting {
+impl EarlyReceipts {
     /// How long a receipt waits for its delivery to be noted before it is forgotten.
     pub(crate) const MOST: Duration = Duration::from_secs(3_600);
     /// After receipts that must wait, so many looks follow at short distances.
@@ -44,8 +44,8 @@ impl Waiting {
 
 async fn take(receipts: &dyn DeliveryReceipts, within: Duration) {
     loop {
-        match receipts.take_waiting(within, Waiting::AT_ONCE).await {
-            Ok(taken) if taken >= u64::from(Waiting::AT_ONCE) => {}
+        match receipts.take_waiting(within, EarlyReceipts::AT_ONCE).await {
+            Ok(taken) if taken >= u64::from(EarlyReceipts::AT_ONCE) => {}
             Ok(0) => return,
             Ok(taken) => {
                 return tracing::info!(
@@ -62,7 +62,7 @@ async fn take(receipts: &dyn DeliveryReceipts, within: Duration) {
 
 async fn forget(receipts: &dyn DeliveryReceipts) {
     loop {
-        match receipts.forget_waiting(Waiting::MOST, Waiting::AT_ONCE).await {
+        match receipts.forget_waiting(EarlyReceipts::MOST, EarlyReceipts::AT_ONCE).await {
             Ok(0) => return,
             Ok(forgotten) => {
                 tracing::warn!(forgotten, "receipts are forgotten: no delivery has their reference")

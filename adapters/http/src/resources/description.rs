@@ -15,7 +15,7 @@ use utoipa::{
     },
 };
 
-use crate::state::State;
+use crate::state::AppState;
 
 /// The head of the API's description; the routes add themselves.
 #[derive(OpenApi)]
@@ -53,7 +53,7 @@ pub(crate) fn let_tokens_be_left_out(api: &mut openapi::OpenApi) {
 }
 
 /// The routes of the description and of the page to try it; they need no token.
-pub(crate) fn routes(api: &openapi::OpenApi) -> Router<Arc<State>> {
+pub(crate) fn routes(api: &openapi::OpenApi) -> Router<Arc<AppState>> {
     let description = Bytes::from(api.to_json().unwrap_or_default());
     let json = [(header::CONTENT_TYPE, "application/json")];
     Router::new()

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::extract;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{json::Json, problem::Problem, state::State};
+use crate::{json::Json, problem::Problem, state::AppState};
 
 /// The routes by which a supervisor looks at the process; they need no token.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
@@ -23,7 +23,7 @@ async fn healthz() -> Json<&'static str> {
     (status = 200, description = "It is ready", content_type = "application/json", body = String, example = "ready"),
     (status = 503, description = "It is not ready", content_type = "application/problem+json", body = Problem),
 ))]
-async fn readyz(state: extract::State<Arc<State>>) -> Result<Json<&'static str>, Problem> {
+async fn readyz(state: extract::State<Arc<AppState>>) -> Result<Json<&'static str>, Problem> {
     state.is_ready().await.map_err(Problem::unavailable)?;
     Ok(Json("ready"))
 }

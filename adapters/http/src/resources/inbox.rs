@@ -20,11 +20,11 @@ use crate::{
     json::{self, Json},
     payload::Payload,
     problem::{Fault, Problem},
-    state::State,
+    state::AppState,
 };
 
 /// The routes of inboxes. They need a token with the scope inbox, or a pass for the one inbox.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(mark))
@@ -121,7 +121,7 @@ struct EventsQuery {
     (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
 ))]
 async fn list(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(inboxes): Extension<Arc<Inboxes>>,
     Path(user): Path<String>,
     headers: HeaderMap,
@@ -157,7 +157,7 @@ fn newest(entries: &[InAppEntry]) -> Option<Cursor> {
     (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
 ))]
 async fn mark(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(inboxes): Extension<Arc<Inboxes>>,
     Path((user, entry)): Path<(String, String)>,
     headers: HeaderMap,
@@ -178,7 +178,7 @@ async fn mark(
     (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
 ))]
 async fn mark_all(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(inboxes): Extension<Arc<Inboxes>>,
     Path(user): Path<String>,
     headers: HeaderMap,
@@ -199,7 +199,7 @@ async fn mark_all(
     marked_of(&state, &user, marked).await
 }
 
-async fn marked_of(state: &State, user: &str, marked: u64) -> Result<Json<Marked>, Problem> {
+async fn marked_of(state: &AppState, user: &str, marked: u64) -> Result<Json<Marked>, Problem> {
     let unread = state.ask(state.stores.in_app.unread(user)).await?;
     Ok(Json(Marked { marked, unread }))
 }
@@ -257,7 +257,7 @@ impl PassAsked {
     (status = 503, description = "Too many listeners, or the server stops or has no database; try again", content_type = "application/problem+json", body = Problem),
 ))]
 async fn events(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(inboxes): Extension<Arc<Inboxes>>,
     Path(user): Path<String>,
     headers: HeaderMap,

@@ -12,11 +12,11 @@ use crate::{
     caller::{Caller, Read},
     json::Json,
     problem::Problem,
-    state::State,
+    state::AppState,
 };
 
 /// The routes of a notification's messages.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct PageQuery {
+struct MessagesQuery {
     /// The `next` of the page before.
     #[param(value_type = Option<Uuid>)]
     after: Option<String>,
@@ -81,7 +81,7 @@ struct ReceiptShown {
 }
 
 /// The messages of a notification, by id.
-#[utoipa::path(get, path = "/v1/notifications/{id}/messages", operation_id = "list_messages", tag = "notifications", params(NotificationId, PageQuery), responses(
+#[utoipa::path(get, path = "/v1/notifications/{id}/messages", operation_id = "list_messages", tag = "notifications", params(NotificationId, MessagesQuery), responses(
     (status = 200, description = "A page", body = MessagePage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -91,11 +91,11 @@ struct ReceiptShown {
 ))]
 async fn list(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(request): Path<String>,
-    page: Result<Query<PageQuery>, QueryRejection>,
+    page: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> Result<Json<MessagePage>, Problem> {
-    let (request, PageQuery { after, limit: most }) = (id("id", &request)?, query(page)?);
+    let (request, MessagesQuery { after, limit: most }) = (id("id", &request)?, query(page)?);
     let after = after.map(|after| id("after", &after)).transpose()?;
     let most = limit(most.as_deref())?;
     let messages = state.ask(state.stores.reports.messages(request, after, most)).await?;

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use claimstream_domain::notification::{Progress, RequestStatus, RequesterKind, Submitted};
-use claimstream_ports::notification::{Cancelled, RequestFilter, RequestListed, TakenBack};
+use claimstream_ports::notification::{Cancelled, CancelledMessages, RequestFilter, RequestListed};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -21,17 +21,17 @@ use crate::{
     payload::Payload,
     problem::{Fault, Problem},
     shapes,
-    state::State,
+    state::AppState,
 };
 
 /// The routes of notifications.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(send, list)).routes(routes!(show)).routes(routes!(cancel))
 }
 
 /// A notification that was taken in.
 #[derive(Serialize, ToSchema)]
-struct Standing {
+struct AcceptedNotification {
     id: Uuid,
     /// PENDING: where it stood when it was taken in.
     #[schema(example = "PENDING")]
@@ -100,7 +100,7 @@ struct ListQuery {
 /// A page of notifications, the newest first.
 #[derive(Serialize, ToSchema)]
 struct NotificationPage {
-    notifications: Vec<Listed>,
+    notifications: Vec<NotificationListed>,
     /// Where the next page begins; `null` if there is none. With a filter a page may be short and have a next one all the same.
     #[schema(required)]
     next: Option<Uuid>,
@@ -108,7 +108,7 @@ struct NotificationPage {
 
 /// A notification in a list.
 #[derive(Serialize, ToSchema)]
-struct Listed {
+struct NotificationListed {
     id: Uuid,
     /// What the notification itself says; its messages may have failed since.
     #[schema(example = "DISPATCHED")]
@@ -136,8 +136,8 @@ struct RequesterShown {
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, description = "1 to 255 characters of the client's choice; a fresh notification each time without one")),
     request_body = NotificationBody,
     responses(
-        (status = 201, description = "Taken in", body = Standing, headers(("Location" = String, description = "Its path"))),
-        (status = 200, description = "Taken in before, by a call with this key", body = Standing, headers(
+        (status = 201, description = "Taken in", body = AcceptedNotification, headers(("Location" = String, description = "Its path"))),
+        (status = 200, description = "Taken in before, by a call with this key", body = AcceptedNotification, headers(
             ("Location" = String, description = "Its path"), ("Idempotent-Replayed" = bool, description = "true"))),
         (status = 400, description = "The request is not valid; `errors` says where", content_type = "application/problem+json", body = Problem),
         (status = 401, description = "No valid token", content_type = "application/problem+json", body = Problem),
@@ -151,7 +151,7 @@ struct RequesterShown {
     ))]
 async fn send(
     caller: Caller<Send>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     payload: Payload,
 ) -> Result<Response, Problem> {
     let key = IdempotencyKey::of(&payload.headers)?;
@@ -169,7 +169,7 @@ async fn send(
         Submitted::Replayed => StatusCode::OK,
         Submitted::Conflict => return Err(Problem::key_reused()),
     };
-    let standing = Standing { id, status: RequestStatus::Pending.name() };
+    let standing = AcceptedNotification { id, status: RequestStatus::Pending.name() };
     let mut response = (status, Json(standing)).into_response();
     let headers = response.headers_mut();
     headers.extend(
@@ -191,7 +191,7 @@ async fn send(
 ))]
 async fn list(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     page: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<NotificationPage>, Problem> {
     let ListQuery { status, requester, after, limit: most } = query(page)?;
@@ -199,7 +199,7 @@ async fn list(
     let after = after.map(|after| id("after", &after)).transpose()?;
     let (filter, most) = (RequestFilter { status, requester }, limit(most.as_deref())?);
     let page = state.ask(state.stores.list.list(&filter, after, most)).await?;
-    let notifications = page.requests.into_iter().map(Listed::of).collect();
+    let notifications = page.requests.into_iter().map(NotificationListed::of).collect();
     Ok(Json(NotificationPage { notifications, next: page.next }))
 }
 
@@ -224,7 +224,7 @@ fn recorded(name: &str) -> Result<RequestStatus, Problem> {
 ))]
 async fn show(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(request): Path<String>,
 ) -> Result<Json<Notification>, Problem> {
     let id = id("id", &request)?;
@@ -246,7 +246,7 @@ async fn show(
 ))]
 async fn cancel(
     caller: Caller<Send>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(request): Path<String>,
 ) -> Result<Json<Cancellation>, Problem> {
     let id = id("id", &request)?;
@@ -254,7 +254,7 @@ async fn cancel(
     let was_in_time = matches!(cancelled, Cancelled::Yes(_));
     tracing::debug!(%id, caller = caller.name, was_in_time, "notification called off");
     match cancelled {
-        Cancelled::Yes(TakenBack { messages, delivered, in_hands }) => Ok(Json(Cancellation {
+        Cancelled::Yes(CancelledMessages { messages, delivered, in_hands }) => Ok(Json(Cancellation {
             id,
             status: RequestStatus::Cancelled.name(),
             taken_back: messages,
@@ -283,7 +283,7 @@ impl Notification {
     }
 }
 
-impl Listed {
+impl NotificationListed {
     fn of(RequestListed { id, status, requester, age }: RequestListed) -> Self {
         Self {
             id,

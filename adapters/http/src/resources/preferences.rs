@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     recipients::{UserId, check_id, key_of},
-    refusals::{Reading, Writing},
+    refusals::{ChangeBodyProblems, ReadProblems},
 };
 use crate::{
     caller::{Admin, Caller, Read},
@@ -21,11 +21,11 @@ use crate::{
     payload::Payload,
     problem::{Fault, Problem},
     shapes,
-    state::State,
+    state::AppState,
 };
 
 /// The routes of what a user wants.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(preferences, set_preferences))
 }
 
@@ -33,11 +33,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[utoipa::path(get, path = "/v1/recipients/{id}/preferences", operation_id = "show_preferences", tag = "recipients", params(UserId), responses(
     (status = 200, description = "What it wants", body = shapes::Preferences, headers(("ETag" = String, description = "Names these preferences"))),
     (status = 400, description = "The id is too long", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn preferences(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
 ) -> Result<([(HeaderName, String); 1], Json<Preferences>), Problem> {
     check_id(&id)?;
@@ -55,11 +55,11 @@ async fn preferences(
     request_body = shapes::Preferences, responses(
     (status = 200, description = "What it wants now", body = shapes::Preferences),
     (status = 412, description = "The preferences have changed meanwhile", content_type = "application/problem+json", body = Problem),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn set_preferences(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<Preferences>, Problem> {

@@ -18,11 +18,11 @@ use crate::{
     payload::Payload,
     problem::{Fault, Problem},
     receipts::{Mapped, Receiving, Subscription},
-    state::State,
+    state::AppState,
 };
 
 /// The route of receipts; providers prove in their own way whose they are.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(take))
 }
 
@@ -62,7 +62,7 @@ struct ReceiptsTaken {
         (status = 503, description = "Try again", content_type = "application/problem+json", body = Problem),
     ))]
 async fn take(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(receiving): Extension<Arc<Receiving>>,
     Path(provider): Path<String>,
     request: extract::Request,

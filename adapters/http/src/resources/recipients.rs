@@ -18,18 +18,18 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Asking, Reading, Writing},
+    refusals::{BodyProblems, ChangeBodyProblems, ReadProblems},
 };
 use crate::{
     caller::{Admin, Caller, Read},
     json::{self, Json},
     payload::Payload,
     problem::{Fault, Problem},
-    state::State,
+    state::AppState,
 };
 
 /// The routes of recipients: the directory, and erasure.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(lookup)).routes(routes!(show, put, erase))
 }
 
@@ -43,7 +43,7 @@ pub(super) struct UserId(#[param(min_length = 1, max_length = 128)] String);
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct PageQuery {
+struct UsersQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most users, 1 to 500; 50 unless given.
@@ -145,18 +145,18 @@ struct ErasedShown {
 }
 
 /// Lists the users of the directory by id.
-#[utoipa::path(get, path = "/v1/recipients", operation_id = "list_recipients", tag = "recipients", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/recipients", operation_id = "list_recipients", tag = "recipients", params(UsersQuery), responses(
     (status = 200, description = "A page", body = RecipientPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn list(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
-    page: Result<Query<PageQuery>, QueryRejection>,
+    state: extract::State<Arc<AppState>>,
+    page: Result<Query<UsersQuery>, QueryRejection>,
 ) -> Result<Json<RecipientPage>, Problem> {
-    let PageQuery { after, limit: most } = query(page)?;
+    let UsersQuery { after, limit: most } = query(page)?;
     let (most, from) = (limit(most.as_deref())?, SegmentPlace::from(after));
     let page = state.ask(state.stores.people.directory()?.users.list(&from, most)).await?;
     let recipients = page.members.into_iter().map(RecipientBody::of).collect();
@@ -167,11 +167,11 @@ async fn list(
 #[utoipa::path(post, path = "/v1/lookup", operation_id = "look_up_recipients", tag = "recipients", request_body = LookupBody, responses(
     (status = 200, description = "The users that it knows", body = FoundPage),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Asking,
+    BodyProblems,
 ))]
 async fn lookup(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     payload: Payload,
 ) -> Result<Json<FoundPage>, Problem> {
     const MOST: usize = 500;
@@ -189,11 +189,11 @@ async fn lookup(
     (status = 200, description = "The user", body = EntryShown),
     (status = 404, description = "The directory does not know this user", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn show(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
 ) -> Result<Json<EntryShown>, Problem> {
     let entry = state.ask(state.stores.people.directory()?.users.entry(&id)).await?;
@@ -205,11 +205,11 @@ async fn show(
 #[utoipa::path(put, path = "/v1/recipients/{id}", operation_id = "put_recipient", tag = "recipients", params(UserId), request_body = RecipientBody, responses(
     (status = 200, description = "It is kept", body = RecipientBody),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn put(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<RecipientBody>, Problem> {
@@ -227,11 +227,11 @@ async fn put(
 /// out even if the caller stops waiting.
 #[utoipa::path(delete, path = "/v1/recipients/{id}", operation_id = "erase_recipient", tag = "recipients", params(UserId), request_body = Option<ErasureBody>, responses(
     (status = 200, description = "It is forgotten", body = ErasedShown),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn erase(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<ErasedShown>, Problem> {
@@ -243,7 +243,7 @@ async fn erase(
     let addresses = body.map_or(Ok(Vec::new()), |body| body.spellings())?;
     let key = key_of(&id);
     let erase = Arc::clone(&state.stores.people.erase);
-    // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin anew.
+    // It looks through everything that is kept, so it has no limit of time, and goes on if its caller leaves: the next call would begin from the start.
     let erased = tokio::spawn(async move { erase.erase(&key, &addresses).await }).await;
     let erased =
         erased.map_err(|_| Problem::unavailable("the erasure broke off; send the same call again"))?;

@@ -8,41 +8,41 @@ use utoipa::{
 use crate::problem::Problem;
 
 /// The problems that every route that reads may answer with.
-pub(crate) struct Reading;
+pub(crate) struct ReadProblems;
 
 /// The problems that every route that takes a body and changes nothing may answer with.
-pub(crate) struct Asking;
+pub(crate) struct BodyProblems;
 
 /// The problems that every route that changes something and takes no body may answer with.
-pub(crate) struct Changing;
+pub(crate) struct ChangeProblems;
 
 /// The problems that every route that takes a body and changes something may answer with.
-pub(crate) struct Writing;
+pub(crate) struct ChangeBodyProblems;
 
 const NO_TOKEN: (u16, &str) = (401, "No valid token");
 const AWAY: (u16, &str) = (503, "Try again");
 const NO_READER: (u16, &str) = (403, "The token lacks the scope read");
 const NOT_ADMIN: (u16, &str) = (403, "The token lacks the scope admin");
 
-impl IntoResponses for Reading {
+impl IntoResponses for ReadProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[NO_TOKEN, NO_READER, AWAY])
     }
 }
 
-impl IntoResponses for Changing {
+impl IntoResponses for ChangeProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[NO_TOKEN, NOT_ADMIN, AWAY])
     }
 }
 
-impl IntoResponses for Asking {
+impl IntoResponses for BodyProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&with_a_body(NO_READER))
     }
 }
 
-impl IntoResponses for Writing {
+impl IntoResponses for ChangeBodyProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&with_a_body(NOT_ADMIN))
     }

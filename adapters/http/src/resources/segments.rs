@@ -12,17 +12,17 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     limit, query,
     recipients::RecipientBody,
-    refusals::{Changing, Reading},
+    refusals::{ChangeProblems, ReadProblems},
 };
 use crate::{
     caller::{Admin, Caller, Read},
     json::Json,
     problem::{Fault, Problem},
-    state::State,
+    state::AppState,
 };
 
 /// The routes of segments.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(members)).routes(routes!(put, remove))
 }
 
@@ -45,7 +45,7 @@ struct Membership(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct PageQuery {
+struct MembersQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most members, 1 to 500; 50 unless given.
@@ -71,20 +71,20 @@ struct MemberShown {
 }
 
 /// Lists the members of a segment.
-#[utoipa::path(get, path = "/v1/segments/{name}/members", operation_id = "list_segment_members", tag = "segments", params(SegmentName, PageQuery), responses(
+#[utoipa::path(get, path = "/v1/segments/{name}/members", operation_id = "list_segment_members", tag = "segments", params(SegmentName, MembersQuery), responses(
     (status = 200, description = "A page", body = MemberPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "The directory does not know this segment", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn members(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(name): Path<String>,
-    page: Result<Query<PageQuery>, QueryRejection>,
+    page: Result<Query<MembersQuery>, QueryRejection>,
 ) -> Result<Json<MemberPage>, Problem> {
-    let PageQuery { after, limit: most } = query(page)?;
+    let MembersQuery { after, limit: most } = query(page)?;
     let (most, from) = (limit(most.as_deref())?, SegmentPlace::from(after));
     let found = state.ask(state.stores.people.directory()?.segments.members(&name, &from, most)).await?;
     let page = found.ok_or_else(Problem::unknown_segment)?;
@@ -98,11 +98,11 @@ async fn members(
     (status = 400, description = "A name is too long", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "The directory does not know this user", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Changing,
+    ChangeProblems,
 ))]
 async fn put(
     _: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path((name, user)): Path<(String, String)>,
 ) -> Result<Json<MemberShown>, Problem> {
     check(&name, &user)?;
@@ -118,11 +118,11 @@ async fn put(
     (status = 200, description = "It is no member", body = MemberShown),
     (status = 400, description = "A name is too long", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's directory is kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Changing,
+    ChangeProblems,
 ))]
 async fn remove(
     _: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path((name, user)): Path<(String, String)>,
 ) -> Result<Json<MemberShown>, Problem> {
     check(&name, &user)?;

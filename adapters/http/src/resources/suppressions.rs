@@ -14,7 +14,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Reading, Writing},
+    refusals::{ChangeBodyProblems, ReadProblems},
 };
 use crate::{
     caller::{Admin, Caller, Read},
@@ -22,11 +22,11 @@ use crate::{
     payload::Payload,
     problem::{Fault, Problem},
     shapes,
-    state::State,
+    state::AppState,
 };
 
 /// The routes of addresses that must not be written to. An address stands in bodies only, because proxies log paths.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(list, suppress)).routes(routes!(lift))
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct PageQuery {
+struct SuppressionsQuery {
     /// The `next` of the page before.
     #[param(pattern = "^[0-9a-fA-F]{64}$")]
     after: Option<String>,
@@ -61,7 +61,7 @@ struct Suppressed {
     address: String,
     #[schema(value_type = shapes::Suppression)]
     reason: Suppression,
-    /// What is known beside it, such as a provider's own words.
+    /// Further details, such as a provider's own words.
     #[schema(required)]
     note: Option<String>,
     /// For how long it has been suppressed, in milliseconds.
@@ -102,17 +102,17 @@ struct Lifted {
 }
 
 /// Lists suppressed addresses, in an order that does not change.
-#[utoipa::path(get, path = "/v1/suppressions", operation_id = "list_suppressions", tag = "suppressions", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/suppressions", operation_id = "list_suppressions", tag = "suppressions", params(SuppressionsQuery), responses(
     (status = 200, description = "A page", body = SuppressionPage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn list(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
-    page: Result<Query<PageQuery>, QueryRejection>,
+    state: extract::State<Arc<AppState>>,
+    page: Result<Query<SuppressionsQuery>, QueryRejection>,
 ) -> Result<Json<SuppressionPage>, Problem> {
-    let PageQuery { after, limit: most } = query(page)?;
+    let SuppressionsQuery { after, limit: most } = query(page)?;
     let most = limit(most.as_deref())?;
     let after = after.as_deref().map(place).transpose()?;
     let found = state.ask(state.stores.people.suppressions.suppressed(after, most)).await?;
@@ -124,11 +124,11 @@ async fn list(
 /// Suppresses an address. Of two reasons the stronger one is kept.
 #[utoipa::path(post, path = "/v1/suppressions", operation_id = "suppress_address", tag = "suppressions", request_body = SuppressBody, responses(
     (status = 200, description = "It is suppressed", body = Lifted),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn suppress(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     payload: Payload,
 ) -> Result<Json<Lifted>, Problem> {
     const LONGEST_NOTE: usize = 1_024;
@@ -145,11 +145,11 @@ async fn suppress(
 /// Lets an address be written to again.
 #[utoipa::path(post, path = "/v1/suppressions/lift", operation_id = "lift_suppression", tag = "suppressions", request_body = LiftBody, responses(
     (status = 200, description = "It may be written to", body = Lifted),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn lift(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     payload: Payload,
 ) -> Result<Json<Lifted>, Problem> {
     let LiftBody { channel, address } = json::read(&payload.headers, &payload.bytes)?;

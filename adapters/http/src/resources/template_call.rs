@@ -4,7 +4,7 @@ use claimstream_ports::within;
 
 use crate::{
     problem::{Fault, Problem},
-    state::State,
+    state::AppState,
 };
 
 /// Refuses a request that its template could never carry out, each fault with its place.
@@ -12,7 +12,7 @@ use crate::{
 /// A request that was taken in before is let through, so that its caller gets the answer of the first call, whatever has become of the
 /// template. One whose template cannot be asked about now is let through as well: the fan-out checks again.
 pub(super) async fn check(
-    state: &State,
+    state: &AppState,
     request: &NotificationRequest,
     may_be_known: bool,
 ) -> Result<(), Problem> {

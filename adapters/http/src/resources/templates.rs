@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     limit, query,
-    refusals::{Reading, Writing},
+    refusals::{ChangeBodyProblems, ReadProblems},
     template_body::TemplateBody,
 };
 use crate::{
@@ -20,12 +20,12 @@ use crate::{
     payload::Payload,
     problem::{Fault, Problem},
     shapes,
-    state::State,
+    state::AppState,
     templates::{TemplateDesk, TemplateRefusal},
 };
 
 /// The routes of templates.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show, save))
@@ -44,7 +44,7 @@ struct TemplateId(#[param(min_length = 1, max_length = 128)] String);
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct PageQuery {
+struct TemplatesQuery {
     /// The `next` of the page before.
     after: Option<String>,
     /// The most templates, 1 to 500; 50 unless given.
@@ -55,7 +55,7 @@ struct PageQuery {
 /// A page of templates.
 #[derive(Serialize, ToSchema)]
 struct TemplatePage {
-    templates: Vec<Listed>,
+    templates: Vec<TemplateSummary>,
     /// Where the next page begins; `null` if there is none.
     #[schema(required)]
     next: Option<String>,
@@ -64,7 +64,7 @@ struct TemplatePage {
 /// A template in a list.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TemplateListed)]
-struct Listed {
+struct TemplateSummary {
     #[schema(example = "order-paid")]
     id: String,
     /// How often its draft has changed.
@@ -153,22 +153,22 @@ struct PreviewBody {
 }
 
 /// Lists templates by id.
-#[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", tag = "templates", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", tag = "templates", params(TemplatesQuery), responses(
     (status = 200, description = "A page", body = TemplatePage),
     (status = 400, description = "A parameter is wrong", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn list(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
-    page: Result<Query<PageQuery>, QueryRejection>,
+    state: extract::State<Arc<AppState>>,
+    page: Result<Query<TemplatesQuery>, QueryRejection>,
 ) -> Result<Json<TemplatePage>, Problem> {
-    let PageQuery { after, limit: most } = query(page)?;
+    let TemplatesQuery { after, limit: most } = query(page)?;
     let most = limit(most.as_deref())?;
     let found = state.ask(desk(&state)?.list(after, most)).await?;
     let next = found.last().filter(|_| found.len() as u64 == u64::from(most)).map(|last| last.id.clone());
-    Ok(Json(TemplatePage { templates: found.into_iter().map(Listed::of).collect(), next }))
+    Ok(Json(TemplatePage { templates: found.into_iter().map(TemplateSummary::of).collect(), next }))
 }
 
 /// Shows the draft of a template, and its versions.
@@ -176,11 +176,11 @@ async fn list(
     (status = 200, description = "The template", body = TemplateShown),
     (status = 404, description = "There is no such template", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn show(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
 ) -> Result<Json<TemplateShown>, Problem> {
     const VERSIONS: u32 = 100;
@@ -201,11 +201,11 @@ async fn show(
 #[utoipa::path(put, path = "/v1/templates/{id}", operation_id = "save_template_draft", tag = "templates", params(TemplateId), request_body = shapes::Template, responses(
     (status = 200, description = "It is kept", body = Saved),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn save(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<Saved>, Problem> {
@@ -223,11 +223,11 @@ async fn save(
     (status = 400, description = "The number is none", content_type = "application/problem+json", body = Problem),
     (status = 404, description = "There is no such version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "This server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Reading,
+    ReadProblems,
 ))]
 async fn version(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Json<TemplateVersion>, Problem> {
     let number = match number.as_str() {
@@ -247,11 +247,11 @@ async fn version(
     (status = 200, description = "The version that is sent now", body = PublishedVersion),
     (status = 404, description = "There is no such template or version", content_type = "application/problem+json", body = Problem),
     (status = 409, description = "Another call has published a version meanwhile, or this server's templates are kept elsewhere", content_type = "application/problem+json", body = Problem),
-    Writing,
+    ChangeBodyProblems,
 ))]
 async fn publish(
     caller: Caller<Admin>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<PublishedVersion>, Problem> {
@@ -279,7 +279,7 @@ async fn publish(
 ))]
 async fn preview(
     _: Caller<Read>,
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Path(id): Path<String>,
     payload: Payload,
 ) -> Result<Json<Content>, Problem> {
@@ -294,7 +294,7 @@ async fn preview(
     answered(state.in_time(shown).await?).map(Json)
 }
 
-fn desk(state: &State) -> Result<&dyn TemplateDesk, Problem> {
+fn desk(state: &AppState) -> Result<&dyn TemplateDesk, Problem> {
     state.stores.templates.as_deref().ok_or_else(Problem::templates_elsewhere)
 }
 
@@ -318,7 +318,7 @@ fn ms(age: Duration) -> u64 {
     u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Listed {
+impl TemplateSummary {
     fn of(TemplateListed { id, revision, age, published }: TemplateListed) -> Self {
         Self { id, revision, age_ms: ms(age), published }
     }

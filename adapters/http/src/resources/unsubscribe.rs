@@ -9,10 +9,10 @@ use axum::{
 use claimstream_domain::notification::consent::{Unsubscribe, UnsubscribeKeys};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{payload::Payload, problem::Problem, state::State};
+use crate::{payload::Payload, problem::Problem, state::AppState};
 
 /// The pages behind the links in messages. They need no token but that of the link.
-pub(crate) fn routes() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(ask, unsubscribe))
 }
 
@@ -50,7 +50,7 @@ async fn ask(Extension(links): Extension<Arc<UnsubscribeLinks>>, Path(token): Pa
         (status = 503, description = "Try again", content_type = "text/html; charset=utf-8", body = String),
     ))]
 async fn unsubscribe(
-    state: extract::State<Arc<State>>,
+    state: extract::State<Arc<AppState>>,
     Extension(links): Extension<Arc<UnsubscribeLinks>>,
     Path(token): Path<String>,
     _: Payload,
@@ -66,7 +66,8 @@ async fn unsubscribe(
             page(StatusCode::OK, "Unsubscribed", &format!("<p>{what}</p>"))
         }
         Err(_) => {
-            let what = "<p>This did not work. Nothing is changed, or nobody knows yet; try it again in a minute.</p>";
+            let what =
+                "<p>This did not work. Your settings may not have changed; try it again in a minute.</p>";
             let mut response = page(StatusCode::SERVICE_UNAVAILABLE, "Try again", what);
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
             response

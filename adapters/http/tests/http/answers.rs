@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use axum::body::{Body, Bytes};
-use claimstream_domain::notification::{InboxPass, Progress, ReceiptOf, ReceiptTaken, RequestStatus};
+use claimstream_domain::notification::{InboxToken, Progress, ReceiptOf, ReceiptTaken, RequestStatus};
 use claimstream_http::{Limits, Service};
 use claimstream_ports::{
     StoreErrorKind,
-    notification::{Cancelled, RequestPage, TakenBack},
+    notification::{Cancelled, CancelledMessages, RequestPage},
 };
 use futures::stream;
 use serde_json::json;
@@ -30,7 +30,7 @@ fn ports() -> Ports {
     let progress = || Progress::of(RequestStatus::Pending, None);
     let away = || trouble(StoreErrorKind::Unavailable);
     ports.requests.expect_cancel().returning(move |id| match id.as_u128() {
-        1 => Ok(Cancelled::Yes(TakenBack::default())),
+        1 => Ok(Cancelled::Yes(CancelledMessages::default())),
         2 => Ok(Cancelled::TooLate(RequestStatus::Dispatched)),
         3 => Err(away()),
         _ => Ok(Cancelled::Unknown),
@@ -130,7 +130,7 @@ fn documented() -> BTreeSet<(String, u16)> {
 }
 
 async fn read_inboxes_in_every_way(api: &Api) {
-    let pass = "Bearer ".to_owned() + &keys().sign(&InboxPass { user: "bea".into(), until: u64::MAX });
+    let pass = "Bearer ".to_owned() + &keys().sign(&InboxToken { user: "bea".into(), until: u64::MAX });
     let entry = Uuid::nil();
     for (method, path) in [
         ("GET", ""),
@@ -175,7 +175,7 @@ async fn unsubscribe_in_every_way(api: &Api) {
     api.call("POST", &link("user:a"), &[], endless).await;
 }
 
-/// Receipts that are taken, cannot be read, are too long, are nobody's, come too slowly, and meet a database that is away.
+/// Receipts that are taken, cannot be read, are too long, belong to no message, come too slowly, and meet a database that is away.
 async fn bring_receipts_in_every_way(api: &Api) {
     let receipt = json!({"RecordType": "Delivery", "MessageID": "m"}).to_string();
     let away = json!({"RecordType": "Delivery", "Metadata": {"message": Uuid::from_u128(3)}}).to_string();

@@ -12,7 +12,9 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use claimstream_domain::notification::{NotificationRequest, Submitted};
-use claimstream_http::{Intake, Limits, People, Service, Stores, TemplateCheck, TemplateDesk, Tokens};
+use claimstream_http::{
+    Intake, Limits, RecipientStores, Service, Stores, TemplateCheck, TemplateDesk, Tokens,
+};
 use claimstream_ports::{
     StoreError, StoreErrorKind, Timer,
     mock::{
@@ -47,7 +49,7 @@ pub(crate) struct Ports {
     pub(crate) in_app: MockInAppInbox,
     pub(crate) intake: Arc<Shelf>,
     /// People without a directory unless a test has others.
-    pub(crate) people: Option<People>,
+    pub(crate) people: Option<RecipientStores>,
     pub(crate) template_check: Option<Arc<dyn TemplateCheck>>,
     pub(crate) templates: Option<Arc<dyn TemplateDesk>>,
 }

@@ -167,7 +167,7 @@ async fn a_database_that_is_away_is_503_on_every_route_and_not_ready() {
     ports.in_app.expect_mark_read().returning(|_, _| Err(trouble(StoreErrorKind::Unavailable)));
     *ports.intake.trouble.lock().unwrap() = Some(StoreErrorKind::Unavailable);
     let api = Api::with(ports, Limits::default());
-    // Those of templates and of people are looked at beside their own stores.
+    // Those of templates and of people are looked at with their own stores.
     let elsewhere =
         ["/healthz", "/v1/templates", "/v1/recipients", "/v1/lookup", "/v1/suppressions", "/v1/segments"];
     let of_others = |path: &str| path.ends_with("/pass") || elsewhere.iter().any(|one| path.starts_with(one));

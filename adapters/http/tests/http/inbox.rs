@@ -10,7 +10,9 @@ use axum::{
     body::{Body, BodyDataStream},
     http::{Request, StatusCode},
 };
-use claimstream_domain::notification::{Content, InAppEntry, InAppPage, InboxKeys, InboxPass, NewInAppEntry};
+use claimstream_domain::notification::{
+    Content, InAppEntry, InAppPage, InboxKeys, InboxToken, NewInAppEntry,
+};
 use claimstream_http::Limits;
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -127,7 +129,7 @@ async fn a_pass_opens_one_inbox_for_a_while() {
     assert_eq!(status("ann", &pass).await, StatusCode::OK);
     assert_eq!(status("bea", &pass).await, StatusCode::FORBIDDEN);
     assert_eq!(status("ann", &format!("{pass}x")).await, StatusCode::UNAUTHORIZED);
-    let ended = keys().sign(&InboxPass { user: "ann".into(), until: 1_700_000_000 });
+    let ended = keys().sign(&InboxToken { user: "ann".into(), until: 1_700_000_000 });
     assert_eq!(status("ann", &format!("Bearer {ended}")).await, StatusCode::UNAUTHORIZED);
     for token in ["Bearer send", "Bearer read"] {
         assert_eq!(status("ann", token).await, StatusCode::FORBIDDEN, "{token}");
@@ -287,7 +289,7 @@ async fn events_follow_the_page_that_was_read_before() {
 async fn listeners_are_bounded_and_end_with_the_server_or_their_pass() {
     let shelf = Shelf::default();
     let api = Api::with(shelf.ports(), Limits { listeners: 2, ..Limits::default() });
-    let pass = keys().sign(&InboxPass { user: "ann".into(), until: now() + 3_000 });
+    let pass = keys().sign(&InboxToken { user: "ann".into(), until: now() + 3_000 });
     let work = async {
         let mut first = Events::open(&api, "", None).await;
         let mut with_pass = Events::open(&api, &format!("?token={pass}"), None).await;
@@ -323,7 +325,7 @@ fn now() -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_asks_the_database_while_nobody_listens() {
+async fn the_database_is_not_asked_without_a_listener() {
     let mut ports = Shelf::default().ports();
     ports.in_app = Default::default();
     ports.in_app.expect_recent().never();

@@ -33,7 +33,7 @@ use crate::{
 const JSON: (&str, &str) = ("content-type", "application/json");
 const ADMIN: (&str, &str) = ("authorization", "Bearer admin");
 
-/// What the store of preferences answers: nobody set anything, and what is set holds.
+/// What the store of preferences answers: no preference is set, and what is set holds.
 pub(crate) fn script(ports: &mut Ports) {
     ports.preferences.expect_consents().returning(|keys, _| {
         known(&keys[0], ())?;

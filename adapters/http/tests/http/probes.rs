@@ -14,10 +14,10 @@ use crate::api::timer;
 
 /// Says whatever a test wrote last.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct NotReady(Mutex<Vec<String>>);
 
 #[async_trait]
-impl Readiness for Told {
+impl Readiness for NotReady {
     async fn failing(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
@@ -34,13 +34,13 @@ async fn ask(address: SocketAddr, method: &str, path: &str) -> String {
 
 #[tokio::test]
 async fn probes_name_everything_that_fails_and_never_fail_for_life() {
-    let told = Arc::<Told>::default();
+    let faults = Arc::<NotReady>::default();
     let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), timer()).await.unwrap();
     let address = server.address().unwrap();
-    let probes = Probes::new(Arc::clone(&told) as _, || "orders 7\n".into());
+    let probes = Probes::new(Arc::clone(&faults) as _, || "orders 7\n".into());
     let serving = tokio::spawn(server.run_probes(probes));
     assert!(ask(address, "GET", "/readyz").await.starts_with("HTTP/1.1 200"));
-    *told.0.lock().unwrap() = vec!["the process stops".into(), "orders: the pipeline has ended".into()];
+    *faults.0.lock().unwrap() = vec!["the process stops".into(), "orders: the pipeline has ended".into()];
     let answer = ask(address, "GET", "/readyz").await;
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("application/problem+json"), "{answer}");
     assert!(answer.contains("the process stops; orders: the pipeline has ended"), "{answer}");

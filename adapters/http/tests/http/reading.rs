@@ -9,7 +9,9 @@ use claimstream_domain::{
     },
 };
 use claimstream_http::Limits;
-use claimstream_ports::notification::{Cancelled, RequestFilter, RequestListed, RequestPage, TakenBack};
+use claimstream_ports::notification::{
+    Cancelled, CancelledMessages, RequestFilter, RequestListed, RequestPage,
+};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -143,7 +145,7 @@ async fn a_notification_is_called_off_while_something_is_left_to_take_back() {
     let mut ports = Ports::default();
     ports.requests.expect_cancel().returning(|id| {
         Ok(match id.as_u128() {
-            7 => Cancelled::Yes(TakenBack { messages: 3, delivered: 2, in_hands: 1 }),
+            7 => Cancelled::Yes(CancelledMessages { messages: 3, delivered: 2, in_hands: 1 }),
             8 => Cancelled::TooLate(RequestStatus::Dispatched),
             _ => Cancelled::Unknown,
         })

@@ -165,10 +165,10 @@ async fn messages_show_what_their_provider_has_said_since() {
 async fn receipts_that_wait_are_looked_for_soon_and_forgotten_after_an_hour() {
     let mut ports = Ports::default();
     ports.receipts.expect_take().returning(|receipts| Ok(vec![ReceiptTaken::Waiting; receipts.len()]));
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let forget = tell.clone();
+    let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
+    let forget = report.clone();
     ports.receipts.expect_take_waiting().returning(move |within, _| {
-        tell.send(("take", within)).unwrap();
+        report.send(("take", within)).unwrap();
         Ok(0)
     });
     ports.receipts.expect_forget_waiting().returning(move |age, _| {
@@ -181,13 +181,13 @@ async fn receipts_that_wait_are_looked_for_soon_and_forgotten_after_an_hour() {
     tokio::select! {
         never = api.service.upkeep() => match never {},
         () = async {
-            assert_eq!((told.recv().await, told.recv().await), (Some(("take", hour)), Some(("forget", hour))));
-            assert_eq!(told.recv().await, Some(("take", hour)));
+            assert_eq!((reported.recv().await, reported.recv().await), (Some(("take", hour)), Some(("forget", hour))));
+            assert_eq!(reported.recv().await, Some(("take", hour)));
             assert!(began.elapsed() >= minute, "an idle server asks once a minute");
-            assert_eq!(told.recv().await, Some(("forget", hour)));
+            assert_eq!(reported.recv().await, Some(("forget", hour)));
             let before = tokio::time::Instant::now();
             assert_eq!(post(&api, &bounce("m-1")).await.body["waiting"], 1);
-            assert_eq!(told.recv().await, Some(("take", minute)));
+            assert_eq!(reported.recv().await, Some(("take", minute)));
             assert!(before.elapsed() < Duration::from_secs(2));
         } => {}
     }

@@ -64,7 +64,7 @@ async fn a_key_belongs_to_its_token() {
 }
 
 #[tokio::test]
-async fn a_call_beside_the_first_hears_that_it_is_under_way() {
+async fn a_call_during_the_first_is_answered_that_it_is_under_way() {
     let api = Arc::new(Api::new());
     let closed = api.intake.gate.lock().await;
     let first = tokio::spawn({

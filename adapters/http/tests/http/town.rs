@@ -11,7 +11,7 @@ use claimstream_domain::{
         consent::{Address, SuppressedAddress, Suppression},
     },
 };
-use claimstream_http::{Directory, People};
+use claimstream_http::{Directory, RecipientStores};
 use claimstream_ports::{
     StoreError, StoreErrorKind,
     notification::{
@@ -24,7 +24,7 @@ use tokio::time::sleep;
 
 use crate::api::trouble;
 
-/// People whose answers follow from their ids: `u` is there, `away` meets a database that is away, and nobody knows any other.
+/// People whose answers follow from their ids: `u` is there, `away` meets a database that is away, and any other is unknown.
 #[derive(Default)]
 pub(crate) struct Town {
     pub(crate) put: Mutex<Vec<Recipient>>,
@@ -35,14 +35,14 @@ pub(crate) struct Town {
 
 impl Town {
     /// The stores of people, with this directory.
-    pub(crate) fn people(self: &Arc<Self>) -> People {
+    pub(crate) fn people(self: &Arc<Self>) -> RecipientStores {
         let directory = Directory { users: self.clone(), segments: self.clone() };
-        People { directory: Some(directory), erase: self.clone(), suppressions: self.clone() }
+        RecipientStores { directory: Some(directory), erase: self.clone(), suppressions: self.clone() }
     }
 
     /// The same without a directory.
-    pub(crate) fn elsewhere(self: &Arc<Self>) -> People {
-        People { directory: None, ..self.people() }
+    pub(crate) fn elsewhere(self: &Arc<Self>) -> RecipientStores {
+        RecipientStores { directory: None, ..self.people() }
     }
 }
 

@@ -39,7 +39,7 @@ async fn a_look_at_a_link_changes_nothing_and_one_click_does() {
             assert!(!page.contains("ann"), "{page}");
         }
     }
-    // The second is the button of somebody whose mail program has clicked already.
+    // The second is the button of a recipient whose mail program has clicked already.
     for body in [ONE_CLICK, ""] {
         let (status, page) = api.page("POST", &link, body).await;
         assert_eq!(status, StatusCode::OK);

@@ -10,7 +10,7 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::notification::{
-    Cancelled, DeliveryAttempt, DeliveryState, FanOutStep, MessageOutcome, StepNoted, TakenBack,
+    Cancelled, CancelledMessages, DeliveryAttempt, DeliveryState, FanOutStep, MessageOutcome, StepNoted,
 };
 use uuid::Uuid;
 
@@ -224,7 +224,7 @@ impl Notifications {
         let pending = of_request.filter(|message| message.status == DeliveryStatus::Pending);
         pending.for_each(|message| message.status = DeliveryStatus::Cancelled);
         let (messages, delivered) = (progress.pending, progress.delivered);
-        Cancelled::Yes(TakenBack { messages, delivered, in_hands: messages.min(in_flight) })
+        Cancelled::Yes(CancelledMessages { messages, delivered, in_hands: messages.min(in_flight) })
     }
 }
 

@@ -4,7 +4,7 @@ use claimstream_domain::{
 };
 use claimstream_ports::{
     StoreError,
-    notification::{Cancelled, TakenBack},
+    notification::{Cancelled, CancelledMessages},
 };
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -55,7 +55,7 @@ impl Requests {
             (messages, after) = (messages + taken, last);
         }
         let delivered = self.progress(id).await?.map_or(0, |progress| progress.delivered);
-        Ok(Cancelled::Yes(TakenBack { messages, delivered, in_hands: messages.min(in_flight) }))
+        Ok(Cancelled::Yes(CancelledMessages { messages, delivered, in_hands: messages.min(in_flight) }))
     }
 
     /// One transaction that cancels the request, with its outbox message or the first of its messages.

@@ -5,7 +5,7 @@ use claimstream_domain::{
     DedupKey, DedupKeyTaken, Due, MessageCarried, MessageId, MessageKept, MessageStanding, QueueName,
     QueueStatus,
 };
-use claimstream_ports::{FindMessages, Lateness, Observe, ReadMessages, StoreError};
+use claimstream_ports::{FindMessages, Observe, ReadMessages, ServerClock, StoreError};
 
 use super::handle::SeaOrmOutbox;
 use crate::{
@@ -55,7 +55,7 @@ impl ReadMessages for SeaOrmOutbox {
 }
 
 #[async_trait]
-impl Lateness for SeaOrmOutbox {
+impl ServerClock for SeaOrmOutbox {
     async fn late(&self, due: Due) -> Result<Duration, StoreError> {
         self.detached(LATE, move |rooms| async move { lateness::late(&rooms.db, due).await }).await
     }

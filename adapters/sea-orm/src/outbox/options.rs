@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use claimstream_domain::notification::InAppEntry;
 #[cfg(feature = "steps")]
 use claimstream_domain::step::StepRetention;
-use claimstream_domain::{Retention, ShardCount, StrainLimit};
+use claimstream_domain::{Retention, ShardCount, LoadLimit};
 use claimstream_ports::Telemetry;
 
 use crate::{
@@ -64,7 +64,7 @@ pub struct OpenOptions {
     #[cfg(feature = "notifications")]
     pub in_app_retention: Option<Duration>,
     /// Under how much strain a sweep still goes on.
-    pub strain_limit: StrainLimit,
+    pub strain_limit: LoadLimit,
     /// Where a sweep learns how far the replicas are behind, if anywhere.
     pub lag: Option<LagGauge>,
     /// What counts and times enqueueing, sweeps, waits for connections and restarted transactions; nothing by default. A relay has
@@ -103,7 +103,7 @@ impl Default for OpenOptions {
             step_retention: StepRetention::DEFAULT,
             #[cfg(feature = "notifications")]
             in_app_retention: Some(InAppEntry::RETENTION),
-            strain_limit: StrainLimit::default(),
+            strain_limit: LoadLimit::default(),
             lag: None,
             telemetry: None,
             timer: StoreTimer::default(),

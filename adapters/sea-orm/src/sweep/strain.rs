@@ -1,4 +1,4 @@
-use claimstream_domain::Strain;
+use claimstream_domain::Load;
 use claimstream_ports::StoreError;
 
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
 
 impl Sweeper {
     /// How hard the database has it, as far as it lets us know.
-    pub(crate) async fn strain(&self) -> Result<Strain, StoreError> {
+    pub(crate) async fn strain(&self) -> Result<Load, StoreError> {
         let lag = self.lag.as_ref().and_then(LagGauge::read);
-        Ok(Strain { history: self.history().await?, lag })
+        Ok(Load { history: self.history().await?, lag })
     }
 
     async fn history(&self) -> Result<Option<u64>, StoreError> {

@@ -6,7 +6,7 @@ use std::{
     },
 };
 
-use claimstream_domain::{Disposition, Retention, Settled, Settlement, StrainLimit};
+use claimstream_domain::{Disposition, LoadLimit, Retention, Settled, Settlement};
 use claimstream_ports::StoreError;
 use sea_orm::{DbErr, Statement};
 
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct Sweeper {
     pub(crate) db: Arc<Database>,
     pub(crate) retention: Retention,
-    pub(crate) limit: StrainLimit,
+    pub(crate) limit: LoadLimit,
     pub(crate) lag: Option<LagGauge>,
     pub(crate) leftovers: Arc<Leftovers>,
     /// The server does not show its history list.
@@ -43,7 +43,7 @@ impl Sweeper {
     pub(crate) fn new(
         db: Arc<Database>,
         retention: Retention,
-        limit: StrainLimit,
+        limit: LoadLimit,
         lag: Option<LagGauge>,
     ) -> Self {
         Self { db, retention, limit, lag, leftovers: Arc::default(), blind: Arc::default(), takeovers: 0 }

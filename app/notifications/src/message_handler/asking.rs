@@ -7,10 +7,10 @@ use claimstream_domain::{
 use claimstream_ports::{StoreError, Verdicts, notification::DeliveryState};
 
 use super::{MessageHandler, give_back};
-use crate::{outcome::Attempt, question::Question, reading::read_each};
+use crate::{outcome::MessageAttempt, question::Question, reading::read_each};
 
 /// A message, and where its record stands.
-pub(super) type Standing<'a> = (Attempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
+pub(super) type RecordedAttempt<'a> = (MessageAttempt<'a>, Result<Option<DeliveryStatus>, StoreError>);
 
 /// What is asked once for all messages of a batch, before any is delivered.
 impl MessageHandler {
@@ -21,9 +21,9 @@ impl MessageHandler {
     /// While the store is away the messages are given back: one of them might go to a second provider.
     pub(super) async fn read<'a>(
         &self,
-        attempts: Vec<Attempt<'a>>,
+        attempts: Vec<MessageAttempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> Vec<Standing<'a>> {
+    ) -> Vec<RecordedAttempt<'a>> {
         let states = |ids: Vec<_>| async move {
             Ok(self.messages.delivery_states(&ids).await?.into_iter().map(Some).collect())
         };
@@ -43,9 +43,9 @@ impl MessageHandler {
     /// Asks the time once for all messages that may be too late, if there are any; the others cost nothing.
     pub(super) async fn find_expired<'a>(
         &self,
-        mut attempts: Vec<Attempt<'a>>,
+        mut attempts: Vec<MessageAttempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> Vec<Attempt<'a>> {
+    ) -> Vec<MessageAttempt<'a>> {
         if attempts.iter().all(|attempt| attempt.message.expires_at.is_none()) {
             return attempts;
         }
@@ -71,9 +71,9 @@ impl MessageHandler {
     /// the others.
     pub(super) async fn ask<'a>(
         &self,
-        mut attempts: Vec<Attempt<'a>>,
+        mut attempts: Vec<MessageAttempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> Vec<Attempt<'a>> {
+    ) -> Vec<MessageAttempt<'a>> {
         let Some(consents) = &self.consents else { return attempts };
         let questions: Vec<_> = attempts.iter().map(|attempt| Question::of(&attempt.message)).collect();
         let all: Vec<&Question> = questions.iter().collect();
@@ -104,7 +104,7 @@ impl MessageHandler {
 }
 
 /// What one recipient wants cannot be read; nothing was delivered, and it is tried again.
-fn unasked(attempt: &Attempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
+fn unasked(attempt: &MessageAttempt<'_>, error: &StoreError, verdicts: &dyn Verdicts) {
     let (message_id, number) = (attempt.message.id, attempt.claimed.attempt);
     tracing::warn!(%message_id, attempt = number, %error, "notification.message.unasked");
     verdicts.give(attempt.index, Verdict::nack(error));

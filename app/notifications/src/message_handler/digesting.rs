@@ -9,10 +9,10 @@ use claimstream_domain::{
 };
 use claimstream_ports::{StoreError, StoreErrorKind, Verdicts, notification::DigestPlace};
 
-use super::{MessageHandler, asking::Standing, give_back};
+use super::{MessageHandler, asking::RecordedAttempt, give_back};
 use crate::{
     digests::Digests,
-    outcome::{Attempt, Digested},
+    outcome::{Digested, MessageAttempt},
     reading::read_each,
 };
 
@@ -21,11 +21,11 @@ impl MessageHandler {
     /// Where digests stand, with the text of each; a batch without a digest costs nothing. One that could not be read stays as it is.
     pub(super) async fn gather<'a>(
         &self,
-        read: Vec<Standing<'a>>,
+        read: Vec<RecordedAttempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> Vec<Standing<'a>> {
+    ) -> Vec<RecordedAttempt<'a>> {
         let (read, mut standing): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, status)| status.is_ok());
-        let attempts: Vec<Attempt<'a>> = read.into_iter().map(|(attempt, _)| attempt).collect();
+        let attempts: Vec<MessageAttempt<'a>> = read.into_iter().map(|(attempt, _)| attempt).collect();
         if attempts.is_empty() {
             return standing;
         }
@@ -74,7 +74,7 @@ impl MessageHandler {
     async fn open(
         &self,
         digests: &Digests,
-        attempt: &mut Attempt<'_>,
+        attempt: &mut MessageAttempt<'_>,
         mut items: Vec<KeptItem>,
         now: Timestamp,
     ) -> Result<Option<DeliveryStatus>, StoreError> {
@@ -108,6 +108,6 @@ impl MessageHandler {
     }
 }
 
-fn place(attempt: &Attempt<'_>) -> DigestPlace {
+fn place(attempt: &MessageAttempt<'_>) -> DigestPlace {
     DigestPlace { key: attempt.message.digest.unwrap_or_default(), id: attempt.message.id }
 }

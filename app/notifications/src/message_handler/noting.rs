@@ -4,14 +4,14 @@ use claimstream_ports::{
 };
 
 use super::MessageHandler;
-use crate::outcome::Outcome;
+use crate::outcome::AttemptOutcome;
 
 /// How deliveries ended.
 impl MessageHandler {
     /// Notes outcomes and attempts, and gives the verdicts on their messages. One that cannot be noted is no business of the
     /// others.
-    pub(super) async fn note(&self, outcomes: Vec<Outcome<'_>>, verdicts: &dyn Verdicts) {
-        let to_note: Vec<_> = outcomes.iter().map(Outcome::to_note).collect();
+    pub(super) async fn note(&self, outcomes: Vec<AttemptOutcome<'_>>, verdicts: &dyn Verdicts) {
+        let to_note: Vec<_> = outcomes.iter().map(AttemptOutcome::to_note).collect();
         let all: Vec<MessageOutcome> = to_note.iter().flatten().cloned().collect();
         let (noted, logged) = futures::join!(self.conclude(&all), self.log(&outcomes));
         let max_attempts = self.config.retry.max_attempts;
@@ -35,9 +35,9 @@ impl MessageHandler {
 
     /// Notes attempts, and says whether they are. One that cannot be noted is missing in the log; its message is none the worse, and
     /// if it comes again, its reason says what the log does not.
-    async fn log(&self, outcomes: &[Outcome<'_>]) -> bool {
+    async fn log(&self, outcomes: &[AttemptOutcome<'_>]) -> bool {
         let Some(log) = &self.attempt_log else { return false };
-        let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(Outcome::attempts).collect();
+        let attempts: Vec<DeliveryAttempt> = outcomes.iter().flat_map(AttemptOutcome::attempts).collect();
         if attempts.is_empty() {
             return true;
         }

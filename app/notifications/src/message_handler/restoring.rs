@@ -1,8 +1,8 @@
 use claimstream_domain::notification::{DeliveryStatus, NotificationRecord, end_of_step};
 use claimstream_ports::{Verdicts, notification::MissingRecord};
 
-use super::{MessageHandler, asking::Standing, give_back};
-use crate::outcome::Attempt;
+use super::{MessageHandler, asking::RecordedAttempt, give_back};
+use crate::outcome::MessageAttempt;
 
 /// What is done about messages whose records are missing.
 impl MessageHandler {
@@ -13,14 +13,14 @@ impl MessageHandler {
     /// erased.
     pub(super) async fn restore<'a>(
         &self,
-        mut read: Vec<Standing<'a>>,
+        mut read: Vec<RecordedAttempt<'a>>,
         verdicts: &dyn Verdicts,
-    ) -> Vec<Standing<'a>> {
+    ) -> Vec<RecordedAttempt<'a>> {
         let missing: Vec<_> = read.extract_if(.., |standing| is_missing(standing)).collect();
         if missing.is_empty() {
             return read;
         }
-        let attempts: Vec<Attempt<'a>> = missing.into_iter().map(|(attempt, _)| attempt).collect();
+        let attempts: Vec<MessageAttempt<'a>> = missing.into_iter().map(|(attempt, _)| attempt).collect();
         let records: Vec<_> = attempts.iter().map(missing_record).collect();
         match self.messages.restore(&records).await {
             Ok(stand) => {
@@ -42,7 +42,7 @@ impl MessageHandler {
     }
 }
 
-fn is_missing((_, status): &Standing<'_>) -> bool {
+fn is_missing((_, status): &RecordedAttempt<'_>) -> bool {
     matches!(status, Ok(None))
 }
 
@@ -56,7 +56,7 @@ fn warn(stand: &[Option<DeliveryStatus>]) {
     );
 }
 
-fn missing_record(attempt: &Attempt<'_>) -> MissingRecord {
+fn missing_record(attempt: &MessageAttempt<'_>) -> MissingRecord {
     let message = &attempt.message;
     let record = NotificationRecord {
         id: message.id,

@@ -8,14 +8,14 @@ use claimstream_ports::notification::{Delivered, DeliveryError};
 
 /// One attempt at a message: the providers that were asked, in order, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Delivery {
-    pub(crate) calls: Vec<Call>,
+pub(crate) struct RoutedDelivery {
+    pub(crate) calls: Vec<ProviderCall>,
     pub(crate) end: DeliveryEnd,
 }
 
 /// One provider that was asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ProviderCall {
     pub(crate) provider: ProviderName,
     /// How long its answer took; nothing for a provider without a timer.
     pub(crate) took: Duration,
@@ -35,7 +35,7 @@ pub(crate) enum DeliveryEnd {
     NoRoom { after: Duration, reason: Reason },
 }
 
-impl Call {
+impl ProviderCall {
     /// A call and its answer.
     pub(super) fn of(
         provider: &ProviderName,

@@ -35,7 +35,7 @@ pub(super) struct Guard {
 }
 
 /// Whether a message may go to the provider.
-pub(super) enum Entry<'a> {
+pub(super) enum Admittance<'a> {
     /// It may.
     Granted(Admitted<'a>),
     /// The circuit is open, for so long at least.
@@ -95,9 +95,9 @@ impl Guard {
     }
 
     /// Waits a moment for room; the circuit is asked first and last.
-    pub(super) async fn enter(&self, priority: Priority) -> Entry<'_> {
+    pub(super) async fn enter(&self, priority: Priority) -> Admittance<'_> {
         if let Some(left) = self.open_for() {
-            return Entry::Open(left);
+            return Admittance::Open(left);
         }
         let deadline = self.timer.now() + Self::SLOT_TIMEOUT;
         let slot = match &self.slots {
@@ -105,7 +105,7 @@ impl Guard {
             Some(slots) => {
                 match select(Box::pin(slots.take(priority)), self.timer.sleep(Self::SLOT_TIMEOUT)).await {
                     Either::Left((slot, _)) => Some(slot),
-                    Either::Right(_) => return Entry::NoRoom(Self::SLOT_TIMEOUT, self.full()),
+                    Either::Right(_) => return Admittance::NoRoom(Self::SLOT_TIMEOUT, self.full()),
                 }
             }
         };
@@ -113,14 +113,14 @@ impl Guard {
             && !tokens.take(&self.name, &*self.timer, deadline, priority).await
         {
             let reason = Reason::new(format_args!("the rate of {} is used up", self.name));
-            return Entry::NoRoom(tokens.wait_in_line(self.timer.now(), priority), reason);
+            return Admittance::NoRoom(tokens.wait_in_line(self.timer.now(), priority), reason);
         }
         match self.breaker().admit(self.timer.now()) {
             Admission::Granted(pass) => {
                 let number = self.in_flight().begin(self.timer.now());
-                Entry::Granted(Admitted { guard: self, pass: Some(pass), number, _slot: slot })
+                Admittance::Granted(Admitted { guard: self, pass: Some(pass), number, _slot: slot })
             }
-            Admission::Refused(left) => Entry::Open(left),
+            Admission::Refused(left) => Admittance::Open(left),
         }
     }
 

@@ -18,4 +18,4 @@ pub use named_provider::{NamedProvider, ProviderState};
 pub use providers::Providers;
 pub use route::Route;
 
-pub(super) use attempt::{Call, DeliveryEnd};
+pub(super) use attempt::{DeliveryEnd, ProviderCall};

@@ -21,8 +21,8 @@ use claimstream_ports::{
 use futures::future::{Either, select};
 
 use super::{
-    attempt::Call,
-    guard::{Entry, Guard},
+    attempt::ProviderCall,
+    guard::{Admittance, Guard},
     limits::ProviderLimits,
 };
 use crate::unwinding::unwinding;
@@ -49,9 +49,9 @@ pub struct ProviderState {
 }
 
 /// What asking a provider came to.
-pub(super) enum Asked {
+pub(super) enum ProviderAnswer {
     /// It was asked, and answered or not.
-    Called(Call, Result<Delivered, DeliveryError>),
+    Called(ProviderCall, Result<Delivered, DeliveryError>),
     /// Its circuit is open, for so long at least.
     Open(Duration),
     /// It has no room; there may be some after this time.
@@ -109,43 +109,43 @@ impl NamedProvider {
 
     /// Asks it to deliver, if its circuit and its limits allow it. What a message needs of others is fetched before, so that this is not counted
     /// as the provider's.
-    pub(super) async fn ask(&self, message: &NotificationMessage) -> Asked {
+    pub(super) async fn ask(&self, message: &NotificationMessage) -> ProviderAnswer {
         if let Some(left) = self.guard.as_ref().and_then(Guard::open_for) {
-            return Asked::Open(left);
+            return ProviderAnswer::Open(left);
         }
         let has_files = !message.content.attachments.is_empty();
         if has_files && let Some(guard) = self.guard.as_ref().filter(|guard| guard.is_full()) {
             // There would be no place once they are here, and it would fetch its files again when it comes back.
-            return Asked::NoRoom(Guard::SLOT_TIMEOUT, guard.full());
+            return ProviderAnswer::NoRoom(Guard::SLOT_TIMEOUT, guard.full());
         }
         let began = self.now();
         match self.prepare(message).await {
             Ok(_prepared) => self.ask_prepared(message).await,
             Err(error) => {
                 let (took, answered) = (self.now().saturating_sub(began), Err(error));
-                Asked::Called(Call::of(&self.name, took, &answered), answered)
+                ProviderAnswer::Called(ProviderCall::of(&self.name, took, &answered), answered)
             }
         }
     }
 
-    async fn ask_prepared(&self, message: &NotificationMessage) -> Asked {
+    async fn ask_prepared(&self, message: &NotificationMessage) -> ProviderAnswer {
         let Some(guard) = &self.guard else {
             let answered = self.deliver(message).await;
-            return Asked::Called(Call::of(&self.name, Duration::ZERO, &answered), answered);
+            return ProviderAnswer::Called(ProviderCall::of(&self.name, Duration::ZERO, &answered), answered);
         };
         let admitted = match guard.enter(message.priority).await {
-            Entry::Granted(admitted) => admitted,
-            Entry::Open(left) => return Asked::Open(left),
-            Entry::NoRoom(after, reason) => return Asked::NoRoom(after, reason),
+            Admittance::Granted(admitted) => admitted,
+            Admittance::Open(left) => return ProviderAnswer::Open(left),
+            Admittance::NoRoom(after, reason) => return ProviderAnswer::NoRoom(after, reason),
         };
         let began = guard.timer.now();
         let answered = self.in_time(guard, message).await;
-        let call = Call::of(&self.name, guard.timer.now().saturating_sub(began), &answered);
+        let call = ProviderCall::of(&self.name, guard.timer.now().saturating_sub(began), &answered);
         // A provider that was not asked has given no answer; dropped, the pass is given back.
         if answered.as_ref().err().is_none_or(DeliveryError::was_asked) {
             admitted.note(answered.as_ref().is_err_and(DeliveryError::speaks_against_provider));
         }
-        Asked::Called(call, answered)
+        ProviderAnswer::Called(call, answered)
     }
 
     async fn in_time(

@@ -4,7 +4,7 @@ use claimstream_domain::notification::{Channel, NotificationMessage, provider::P
 use claimstream_ports::notification::ChannelProvider;
 
 use super::{
-    attempt::Delivery,
+    attempt::RoutedDelivery,
     named_provider::{NamedProvider, ProviderState},
     route::Route,
 };
@@ -49,7 +49,11 @@ impl Providers {
     }
 
     /// One attempt at a message. `in_doubt` names providers that may have accepted it at an earlier one.
-    pub(crate) async fn deliver(&self, message: &NotificationMessage, in_doubt: &[ProviderName]) -> Delivery {
+    pub(crate) async fn deliver(
+        &self,
+        message: &NotificationMessage,
+        in_doubt: &[ProviderName],
+    ) -> RoutedDelivery {
         match self.0.get(&message.channel) {
             Some(route) => route.deliver(message, in_doubt).await,
             None => Route::default().deliver(message, in_doubt).await,

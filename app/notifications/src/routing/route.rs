@@ -10,8 +10,8 @@ use claimstream_domain::{
 use claimstream_ports::notification::DeliveryError;
 
 use super::{
-    attempt::{Call, Delivery, DeliveryEnd},
-    named_provider::{Asked, NamedProvider},
+    attempt::{DeliveryEnd, ProviderCall, RoutedDelivery},
+    named_provider::{NamedProvider, ProviderAnswer},
 };
 
 /// The providers of a channel, and how one of them is chosen for a message.
@@ -69,13 +69,17 @@ impl Route {
     }
 
     /// One attempt. `in_doubt` names providers that may have accepted the message at an earlier one.
-    pub(super) async fn deliver(&self, message: &NotificationMessage, in_doubt: &[ProviderName]) -> Delivery {
+    pub(super) async fn deliver(
+        &self,
+        message: &NotificationMessage,
+        in_doubt: &[ProviderName],
+    ) -> RoutedDelivery {
         // One that is in doubt since an earlier attempt may have been passed over then, and no other been asked.
         let mut doubted = self.providers().map(|one| &**one).find(|one| in_doubt.contains(one.name()));
-        let mut attempt = Attempt::default();
+        let mut attempt = RouteAttempt::default();
         for provider in self.choose(message, in_doubt) {
             match provider.ask(message).await {
-                Asked::Called(call, answered) => {
+                ProviderAnswer::Called(call, answered) => {
                     let answer = call.answer;
                     attempt.calls.push(call);
                     let has_had_it = in_doubt.contains(provider.name());
@@ -97,13 +101,13 @@ impl Route {
                         }
                     }
                 }
-                Asked::Open(left) => {
+                ProviderAnswer::Open(left) => {
                     attempt.soonest = Some(attempt.soonest.map_or(left, |known| known.min(left)));
                 }
-                Asked::NoRoom(after, reason) if attempt.calls.is_empty() => {
+                ProviderAnswer::NoRoom(after, reason) if attempt.calls.is_empty() => {
                     return attempt.end(DeliveryEnd::NoRoom { after, reason });
                 }
-                Asked::NoRoom(..) => break,
+                ProviderAnswer::NoRoom(..) => break,
             }
         }
         attempt.over(message)
@@ -145,21 +149,21 @@ fn note_possible_double(doubted: &NamedProvider, message: &NotificationMessage) 
 
 /// What has happened so far.
 #[derive(Default)]
-struct Attempt {
-    calls: Vec<Call>,
+struct RouteAttempt {
+    calls: Vec<ProviderCall>,
     passing: Option<DeliveryError>,
     /// When the first of the open circuits lets a trial pass.
     soonest: Option<Duration>,
 }
 
-impl Attempt {
-    fn end(self, end: DeliveryEnd) -> Delivery {
-        Delivery { calls: self.calls, end }
+impl RouteAttempt {
+    fn end(self, end: DeliveryEnd) -> RoutedDelivery {
+        RoutedDelivery { calls: self.calls, end }
     }
 
     /// What one provider may still deliver is not refused for good, whatever those after it say; and a message that may have
     /// been accepted is in doubt, whatever those before said.
-    fn failed(mut self, error: DeliveryError) -> Delivery {
+    fn failed(mut self, error: DeliveryError) -> RoutedDelivery {
         let error = match error.answer().class {
             AnswerClass::Permanent => self.passing.take().unwrap_or(error),
             _ => error,
@@ -168,7 +172,7 @@ impl Attempt {
     }
 
     /// No provider is left.
-    fn over(mut self, message: &NotificationMessage) -> Delivery {
+    fn over(mut self, message: &NotificationMessage) -> RoutedDelivery {
         let channel = message.channel;
         let error = match (self.passing.take(), self.soonest) {
             (Some(passing), _) => passing,

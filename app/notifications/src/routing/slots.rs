@@ -8,10 +8,10 @@ use futures::channel::oneshot;
 
 /// A number of places, taken by the most urgent first and then in the order in which they are asked for.
 #[derive(Debug)]
-pub(super) struct Slots(Mutex<State>);
+pub(super) struct Slots(Mutex<SlotState>);
 
 #[derive(Debug)]
-struct State {
+struct SlotState {
     free: u32,
     /// Those of each priority, the most urgent first.
     waiting: [VecDeque<oneshot::Sender<Slot>>; Priority::ALL.len()],
@@ -23,7 +23,7 @@ pub(super) struct Slot(Option<Arc<Slots>>);
 
 impl Slots {
     pub(super) fn new(places: u32) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { free: places, waiting: Default::default() })))
+        Arc::new(Self(Mutex::new(SlotState { free: places, waiting: Default::default() })))
     }
 
     /// Whether a place is free at this moment.
@@ -74,7 +74,7 @@ impl Slots {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,7 +28,7 @@ use claimstream_ports::{
 use uuid::Uuid;
 
 use super::{
-    attempt::{Delivery, DeliveryEnd},
+    attempt::{DeliveryEnd, RoutedDelivery},
     tokens::Tokens,
     *,
 };
@@ -142,18 +142,18 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// How long a message waits for which there is no room.
-fn room_after(delivery: Delivery) -> Duration {
+fn room_after(delivery: RoutedDelivery) -> Duration {
     match delivery.end {
         DeliveryEnd::NoRoom { after, .. } => after,
         other => panic!("{other:?}"),
     }
 }
 
-fn deliver(route: &Route, n: u128) -> Delivery {
+fn deliver(route: &Route, n: u128) -> RoutedDelivery {
     run(route.deliver(&message(n), &[]))
 }
 
-fn asked(delivery: &Delivery) -> Vec<(&str, Answer)> {
+fn asked(delivery: &RoutedDelivery) -> Vec<(&str, Answer)> {
     delivery.calls.iter().map(|call| (call.provider.as_str(), call.answer)).collect()
 }
 

@@ -23,7 +23,7 @@ pub struct CachedTemplates {
     source: Arc<dyn TemplateSource>,
     timer: Arc<dyn Timer>,
     age: TemplateAge,
-    entries: Mutex<HashMap<Key, Entry>>,
+    entries: Mutex<HashMap<Key, CacheEntry>>,
 }
 
 /// How old templates may be.
@@ -39,22 +39,22 @@ pub struct TemplateAge {
 type Key = (String, Option<u32>);
 
 #[derive(Default)]
-struct Entry {
-    kept: Option<Kept>,
-    asking: Option<WeakShared<Asking>>,
+struct CacheEntry {
+    kept: Option<CachedVersion>,
+    asking: Option<WeakShared<VersionFetch>>,
 }
 
-struct Kept {
+struct CachedVersion {
     version: Arc<TemplateVersion>,
     asked_at: Duration,
     /// Until then it serves without a question.
     fresh_until: Duration,
 }
 
-type Asking = BoxFuture<'static, Answer>;
+type VersionFetch = BoxFuture<'static, FetchedVersion>;
 
 #[derive(Clone)]
-struct Answer {
+struct FetchedVersion {
     asked_at: Duration,
     found: Result<Option<Arc<TemplateVersion>>, Arc<StoreError>>,
 }
@@ -73,7 +73,7 @@ impl CachedTemplates {
             Ok(kept) => return Ok(Some(kept)),
             Err(asking) => asking,
         };
-        let Answer { asked_at, found } = asking.await;
+        let FetchedVersion { asked_at, found } = asking.await;
         match found {
             Ok(Some(version)) => {
                 self.keep(key, &version, asked_at);
@@ -88,7 +88,7 @@ impl CachedTemplates {
     }
 
     /// What is kept and fresh, or the question that is under way or begins.
-    fn kept_or_asking(&self, key: &Key) -> Result<Arc<TemplateVersion>, Shared<Asking>> {
+    fn kept_or_asking(&self, key: &Key) -> Result<Arc<TemplateVersion>, Shared<VersionFetch>> {
         let now = self.timer.now();
         let mut entries = self.entries();
         let entry = entries.entry(key.clone()).or_default();
@@ -104,7 +104,7 @@ impl CachedTemplates {
                 Some(number) => source.version(&id, number).await,
                 None => source.published(&id).await,
             };
-            Answer { asked_at: now, found: found.map_err(Arc::new) }
+            FetchedVersion { asked_at: now, found: found.map_err(Arc::new) }
         };
         let asking = ask.boxed().shared();
         entry.asking = asking.downgrade();
@@ -114,8 +114,11 @@ impl CachedTemplates {
     fn keep(&self, key: Key, version: &Arc<TemplateVersion>, asked_at: Duration) {
         let is_fixed = key.1.is_some() && version.number > 0;
         let fresh = if is_fixed { Duration::MAX } else { self.age.fresh };
-        let kept =
-            Kept { version: Arc::clone(version), asked_at, fresh_until: asked_at.saturating_add(fresh) };
+        let kept = CachedVersion {
+            version: Arc::clone(version),
+            asked_at,
+            fresh_until: asked_at.saturating_add(fresh),
+        };
         let mut entries = self.entries();
         if entries.len() >= Self::MOST && !entries.contains_key(&key) {
             entries.clear();
@@ -139,7 +142,7 @@ impl CachedTemplates {
         Some(Arc::clone(&kept.version))
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Key, CacheEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

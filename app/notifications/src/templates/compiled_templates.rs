@@ -19,7 +19,7 @@ pub struct CompiledTemplates {
 }
 
 /// A template as it was found: compiled, or with the fault that keeps it from being used.
-pub(crate) type Found = Option<Result<Arc<CompiledTemplate>, Invalid>>;
+pub(crate) type CompiledLookup = Option<Result<Arc<CompiledTemplate>, Invalid>>;
 
 impl CompiledTemplates {
     /// How many versions are kept.
@@ -31,7 +31,7 @@ impl CompiledTemplates {
     }
 
     /// The version of a template that is sent now, or a certain one; `None` if there is no such template.
-    pub(crate) async fn find(&self, id: &str, number: Option<u32>) -> Result<Found, StoreError> {
+    pub(crate) async fn find(&self, id: &str, number: Option<u32>) -> Result<CompiledLookup, StoreError> {
         let found = match number {
             Some(number) => self.source.version(id, number).await?,
             None => self.source.published(id).await?,

@@ -133,7 +133,7 @@ fn what_an_address_opted_out_of_holds_for_its_user_who_says_nothing_else() {
 }
 
 #[test]
-fn nobody_opts_out_of_what_is_required() {
+fn no_recipient_opts_out_of_what_is_required() {
     let request = NotificationRequest { category: Some(category("security")), ..marketing() };
     let (verdict, records) = fan_out(request, World::wanting("any/any=off").consents(1));
     assert!(records.iter().all(|(status, _)| *status == DeliveryStatus::Pending), "{records:?}");

@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn a_recipient_that_comes_again_in_a_later_chunk_is_still_told_once(
+    fn a_recipient_that_comes_again_in_a_later_chunk_is_still_notified_once(
         ids in prop::collection::vec(0_usize..6, 1..40), chunk in 1_u32..5, seed in any::<u64>(),
     ) {
         let names = || ids.iter().map(|n| format!("u-{n}"));

@@ -234,7 +234,7 @@ fn a_digest_is_delivered_once_and_its_end_is_noted_of_all_items_that_are_left() 
 }
 
 #[test]
-fn a_digest_of_which_nothing_is_left_is_acked_and_nobody_is_asked() {
+fn a_digest_of_which_nothing_is_left_is_acked_and_no_provider_is_asked() {
     for items in [vec![], vec![item(1, Cancelled), item(2, Taken), item(3, Skipped)]] {
         let came = Came::of(items, 1);
         assert_eq!((came.verdict, came.delivered.len(), came.noted.len()), (Verdict::ack(), 0, 0));

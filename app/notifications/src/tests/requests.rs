@@ -204,7 +204,7 @@ fn a_segment_that_was_unknown_when_the_request_was_dispatched_does_not_hold_it_u
 }
 
 #[test]
-fn a_request_that_comes_to_nobody_fails_and_is_never_dispatched_with_nothing() {
+fn a_request_without_a_recipient_fails_and_is_never_dispatched_with_nothing() {
     let ports = Ports::processing(request(&[Channel::Email], vec![segment("empty")]));
     assert_eq!(ports.failing(1, "no recipients").handle(1), Verdict::ack());
 }

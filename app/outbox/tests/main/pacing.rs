@@ -94,7 +94,7 @@ fn a_wakeup_cuts_the_wait_but_not_right_after_several_in_vain() {
 
     bench.pass(&play.timer, Duration::from_millis(100));
     assert_eq!(play.stage().claims.len(), rest);
-    let heard = Pacing::WAKEUPS_IN_VAIN as usize + 1;
+    let heard = Pacing::FRUITLESS_WAKEUPS as usize + 1;
     for n in 1..=heard {
         block_on(wakeup.wake(&queue())).unwrap();
         bench.settle();

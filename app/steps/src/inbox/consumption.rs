@@ -4,7 +4,7 @@ use claimstream_domain::{HeldAttempt, HeldNext, Reason, Received, RetryPolicy, V
 use claimstream_ports::{ConsumeError, Delivery, Extended, Timer, Transactions, step::StepLedger};
 use futures::future::{BoxFuture, Either, select};
 
-use super::{Consumer, Once, Undone, attempt::attempt, undone::Failure};
+use super::{Consumer, Once, StepError, attempt::attempt, step_error::Failure};
 
 /// Has an effect once for each message that a broker gives, made by [`Inbox::consumption`](super::Inbox::consumption).
 pub struct Consumption<S, F> {
@@ -54,7 +54,7 @@ impl<S, F> Consumption<S, F> {
 impl<S, F> Consumption<S, F>
 where
     S: Transactions + StepLedger<<S as Transactions>::Tx>,
-    F: for<'tx> Fn(&'tx S::Tx, &'tx Received) -> BoxFuture<'tx, Result<StepResult, Undone>> + Send + Sync,
+    F: for<'tx> Fn(&'tx S::Tx, &'tx Received) -> BoxFuture<'tx, Result<StepResult, StepError>> + Send + Sync,
 {
     /// Has the effect in a transaction of its own, unless it has been had, and finishes the delivery when that has been committed.
     ///

@@ -5,7 +5,7 @@ use claimstream_domain::{Claimed, Verdict, step::StepResult};
 use claimstream_ports::{Handler, Timer, Transactions, step::StepLedger};
 use futures::future::BoxFuture;
 
-use super::{Consumer, Once, Undone, attempt::attempt, undone::Failure};
+use super::{Consumer, Once, StepError, attempt::attempt, step_error::Failure};
 
 /// A [`Handler`] whose effect happens once for each message, made by [`Inbox::handler`](super::Inbox::handler).
 pub struct InboxHandler<S, F> {
@@ -25,7 +25,7 @@ impl<S, F> InboxHandler<S, F> {
 impl<S, F> Handler for InboxHandler<S, F>
 where
     S: Transactions + StepLedger<<S as Transactions>::Tx>,
-    F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>> + Send + Sync,
+    F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, StepError>> + Send + Sync,
 {
     async fn handle(&self, claimed: &Claimed) -> Verdict {
         let Self { store, consumer, timer, effect } = self;

@@ -7,7 +7,7 @@ mod deliveries;
 mod handler;
 mod inbox_message;
 mod once;
-mod undone;
+mod step_error;
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -27,7 +27,7 @@ pub use deliveries::deliveries;
 pub use handler::InboxHandler;
 pub use inbox_message::InboxMessage;
 pub use once::{InboxError, Once};
-pub use undone::Undone;
+pub use step_error::StepError;
 
 use claimstream::RelayConfig;
 
@@ -64,7 +64,7 @@ impl<S> Inbox<S> {
     pub fn handler<F>(&self, consumer: Consumer, timer: impl Timer + 'static, effect: F) -> InboxHandler<S, F>
     where
         S: Transactions,
-        F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>>,
+        F: for<'tx> Fn(&'tx S::Tx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, StepError>>,
     {
         InboxHandler::new(Arc::clone(&self.store), consumer, Arc::new(timer), effect)
     }
@@ -85,7 +85,7 @@ impl<S> Inbox<S> {
         F: for<'tx> Fn(
             &'tx S::Tx,
             &'tx claimstream_domain::Received,
-        ) -> BoxFuture<'tx, Result<StepResult, Undone>>,
+        ) -> BoxFuture<'tx, Result<StepResult, StepError>>,
     {
         Consumption::new(Arc::clone(&self.store), consumer, Arc::new(timer), retry, effect)
     }

@@ -7,13 +7,13 @@ use claimstream_domain::{
 use claimstream_ports::{StoreError, StoreErrorKind, step::StepLedger};
 
 use super::{Consumer, InboxMessage};
-use crate::effect::{BrokenStep, Written, whole};
+use crate::effect::{BrokenStep, StepWrite, whole};
 use claimstream::TransactionError;
 
 /// Whether the effect happened now or before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Once {
-    /// It happened now, and exists exactly if the transaction commits.
+    /// It happened now, and exists if and only if the transaction commits.
     Done(StepResult),
     /// It happened before; this is what it answered then.
     Repeated(StepResult),
@@ -84,7 +84,7 @@ where
     E: From<InboxError>,
 {
     let key = message.key(consumer).map_err(InboxError::from)?;
-    let written = Written::of(&key);
+    let written = StepWrite::of(&key);
     once_written(store, tx, consumer, message, &written, effect).await
 }
 
@@ -94,7 +94,7 @@ pub(super) async fn once_written<'tx, S, Tx, Fut, E>(
     tx: &'tx Tx,
     consumer: &Consumer,
     message: InboxMessage,
-    written: &Written,
+    written: &StepWrite,
     effect: impl FnOnce(&'tx Tx) -> Fut,
 ) -> Result<Once, E>
 where

@@ -7,8 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     IdempotencyKey, Saga, SagaConfig, SagaHome, SagaRun, StepFailure,
-    local::{Effect, LocalStep},
-    parts::{CalledOff, Parts},
+    local::{LocalEffect, LocalStep},
+    parts::{CalledOff, SagaParts},
     remote::RemoteStep,
     step::Step,
 };
@@ -202,7 +202,7 @@ where
         let queue = QueueName::new(&format!("saga:{}", list.name))?;
         check_names(queue.as_str(), list.steps.iter().map(|step| step.name()))?;
         let SagaList { home, timer, steps, called_off, lock, .. } = list;
-        Ok(Saga::of(Parts {
+        Ok(Saga::of(SagaParts {
             queue,
             home,
             timer,
@@ -242,8 +242,8 @@ where
 fn local<I, D, P>(
     name: &str,
     place: P,
-    forward: Effect<I, D::Tx>,
-    undo: Option<Effect<I, D::Tx>>,
+    forward: LocalEffect<I, D::Tx>,
+    undo: Option<LocalEffect<I, D::Tx>>,
 ) -> Box<dyn Step<I>>
 where
     I: Send + Sync + 'static,

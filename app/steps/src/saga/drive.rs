@@ -7,14 +7,14 @@ use claimstream_ports::StoreErrorKind;
 use super::{
     SagaError, SagaHome, SagaOutcome, SagaRun, StepFailure,
     failure::Halt,
-    parts::Parts,
+    parts::SagaParts,
     row::{Opened, SagaRow},
     tally::Counters,
 };
 
 /// One runner in one saga: what it knows of the rows, and the way to the end.
 pub(super) struct Drive<'a, I, H: SagaHome> {
-    parts: &'a Parts<I, H>,
+    parts: &'a SagaParts<I, H>,
     run: &'a SagaRun<I>,
     entry: SagaEntry,
     row: Option<SagaRow>,
@@ -24,7 +24,7 @@ pub(super) struct Drive<'a, I, H: SagaHome> {
 impl<'a, I: Send + Sync, H: SagaHome> Drive<'a, I, H> {
     /// Enters a saga whose row has been seen, or was not there.
     pub(super) fn enter(
-        parts: &'a Parts<I, H>,
+        parts: &'a SagaParts<I, H>,
         run: &'a SagaRun<I>,
         entry: SagaEntry,
         row: Option<SagaRow>,

@@ -1,7 +1,7 @@
 use claimstream_domain::{Invalid, Reason, saga::SagaId};
 use claimstream_ports::StoreError;
 
-use crate::inbox::Undone;
+use crate::inbox::StepError;
 use claimstream::TransactionError;
 
 /// Why a saga could not be begun, continued or read.
@@ -48,7 +48,7 @@ impl TransactionError for SagaError {
 
 /// For an effect of an inbox that asks for a saga. What the store says is no verdict on the message; anything else never passes, and the
 /// message is given up.
-impl From<SagaError> for Undone {
+impl From<SagaError> for StepError {
     fn from(error: SagaError) -> Self {
         match error {
             SagaError::Store(error) => error.into(),
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn an_effect_meets_the_stores_errors_as_such_and_gives_up_at_any_other() {
         let deadlock = StoreError::new(StoreErrorKind::Transient, "submit", "deadlock found");
-        assert!(Undone::from(SagaError::Store(deadlock)).store_error().is_some());
-        let taken = Undone::from(SagaError::Taken(SagaId::new(uuid::Uuid::from_u128(7))));
+        assert!(StepError::from(SagaError::Store(deadlock)).store_error().is_some());
+        let taken = StepError::from(SagaError::Taken(SagaId::new(uuid::Uuid::from_u128(7))));
         assert!(taken.store_error().is_none());
         let shown = format!("{taken:?}");
         assert!(shown.contains("Bury") && shown.contains("before you begin another one"), "{shown}");

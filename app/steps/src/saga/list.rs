@@ -14,17 +14,17 @@ use super::{
     drive::Drive,
     entered::Entered,
     failure::Halt,
-    parts::Parts,
+    parts::SagaParts,
     row::{Opened, SagaRow},
     tally::Counters,
 };
-use crate::effect::Written;
+use crate::effect::StepWrite;
 use claimstream::{in_transaction, work};
 
 /// A kind of saga: its list of steps, and everything that can be asked of sagas of this kind.
 ///
 /// Clones are handles on the same.
-pub struct Saga<I, H: SagaHome>(Arc<Parts<I, H>>);
+pub struct Saga<I, H: SagaHome>(Arc<SagaParts<I, H>>);
 
 impl<I, H> Saga<I, H>
 where
@@ -53,7 +53,7 @@ where
         let run = self.run(id, owner, input)?;
         let opened = async {
             let message = self.0.message(&run, SagaOrderKind::New)?;
-            self.0.open_in(tx, &run, SagaState::Init, &message, &Written::of(&run.row)).await
+            self.0.open_in(tx, &run, SagaState::Init, &message, &StepWrite::of(&run.row)).await
         };
         match opened.await.map_err(|e| self.refused(&run, e))? {
             Opened::New(_) => Ok(Enqueued::New),
@@ -312,7 +312,7 @@ fn lasting<I: Serialize + DeserializeOwned>(input: &I) -> Result<String, String>
 }
 
 impl<I, H: SagaHome> Saga<I, H> {
-    pub(super) fn of(parts: Parts<I, H>) -> Self {
+    pub(super) fn of(parts: SagaParts<I, H>) -> Self {
         Self(Arc::new(parts))
     }
 }

@@ -13,19 +13,19 @@ use super::{
     SagaRun, StepFailure,
     step::{Step, state_of},
 };
-use crate::effect::{Written, effect};
+use crate::effect::{StepWrite, effect};
 use claimstream::{in_transaction, work};
 
 /// What a step does in its own transaction.
-pub(super) type Effect<I, Tx> =
+pub(super) type LocalEffect<I, Tx> =
     Box<dyn for<'a> Fn(&'a Tx, &'a SagaRun<I>) -> BoxFuture<'a, Result<(), StepFailure>> + Send + Sync>;
 
 /// A step that is one local transaction: its row and its effect together.
 pub(super) struct LocalStep<I, D: Transactions, P> {
     pub(super) name: Box<str>,
     pub(super) place: P,
-    pub(super) forward: Effect<I, D::Tx>,
-    pub(super) undo: Option<Effect<I, D::Tx>>,
+    pub(super) forward: LocalEffect<I, D::Tx>,
+    pub(super) undo: Option<LocalEffect<I, D::Tx>>,
     pub(super) databases: PhantomData<fn() -> D>,
 }
 
@@ -42,7 +42,7 @@ where
 
     async fn forward(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::Done)?);
-        let written = Written::of(&step.key);
+        let written = StepWrite::of(&step.key);
         effect(&db, timer, &written, |tx| {
             work(async {
                 match written.begin(&db, tx, &step).await? {
@@ -56,7 +56,7 @@ where
 
     async fn undo(&self, run: &SagaRun<I>, timer: &dyn Timer) -> Result<SagaStepState, StepFailure> {
         let (db, step) = ((self.place)(&run.input), self.row(run, SagaStepState::RolledBack)?);
-        let written = Written::of(&step.key);
+        let written = StepWrite::of(&step.key);
         effect(&db, timer, &written, |tx| {
             work(async {
                 let found = match db.begin(tx, &step).await? {

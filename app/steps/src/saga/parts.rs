@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use super::{SagaConfig, SagaHome, SagaRun, StepFailure, step::Step, tally::Counters};
 
 /// What a kind of saga consists of.
-pub(super) struct Parts<I, H: SagaHome> {
+pub(super) struct SagaParts<I, H: SagaHome> {
     /// The queue of its messages, whose name is the scope of its rows as well.
     pub(super) queue: QueueName,
     pub(super) home: H,

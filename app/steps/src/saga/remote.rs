@@ -37,7 +37,7 @@ impl fmt::Display for IdempotencyKey {
 }
 
 /// A call to another service.
-pub(super) type Call<I> = Box<
+pub(super) type RemoteCall<I> = Box<
     dyn for<'a> Fn(&'a IdempotencyKey, &'a SagaRun<I>) -> BoxFuture<'a, Result<(), StepFailure>>
         + Send
         + Sync,
@@ -47,8 +47,8 @@ pub(super) type Call<I> = Box<
 pub(super) struct RemoteStep<I, H> {
     pub(super) name: Box<str>,
     pub(super) home: H,
-    pub(super) call: Call<I>,
-    pub(super) cancel: Option<Call<I>>,
+    pub(super) call: RemoteCall<I>,
+    pub(super) cancel: Option<RemoteCall<I>>,
 }
 
 #[async_trait]

@@ -1,5 +1,5 @@
-use super::{SagaHome, SagaRun, StepFailure, parts::Parts};
-use crate::effect::{Written, effect, whole};
+use super::{SagaHome, SagaRun, StepFailure, parts::SagaParts};
+use crate::effect::{StepWrite, effect, whole};
 use claimstream::{in_transaction, work};
 use claimstream_domain::{
     NewMessage, Reason,
@@ -45,11 +45,11 @@ impl SagaRow {
     }
 }
 
-impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
+impl<I: Send + Sync, H: SagaHome> SagaParts<I, H> {
     /// Writes the saga's first row, with its note and its check message, unless there is one.
     pub(super) async fn open(&self, run: &SagaRun<I>, state: SagaState) -> Result<Opened, StepFailure> {
         let check = self.message(run, SagaOrderKind::Check)?.deliver_after(self.config.check_after);
-        let written = Written::of(&run.row);
+        let written = StepWrite::of(&run.row);
         effect(&self.home, &*self.timer, &written, |tx| {
             work(async { self.open_in(tx, run, state, &check, &written).await })
         })
@@ -62,7 +62,7 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
         run: &SagaRun<I>,
         state: SagaState,
         message: &NewMessage,
-        written: &Written,
+        written: &StepWrite,
     ) -> Result<Opened, StepFailure> {
         let details = SagaDetails::of_steps(self.names()).result().map_err(StepFailure::invariant)?;
         let asked =
@@ -97,7 +97,7 @@ impl<I: Send + Sync, H: SagaHome> Parts<I, H> {
             let details = row.details().called_off(reason);
             change = change.with_result(details.result().map_err(StepFailure::invariant)?);
         }
-        let written = Written::of(&run.row);
+        let written = StepWrite::of(&run.row);
         effect(&self.home, &*self.timer, &written, |tx| {
             work(async {
                 let moved = self.home.advance(tx, &run.row, &row.step, &change).await?;

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::TccError;
-use crate::effect::{Written, whole};
+use crate::effect::{StepWrite, whole};
 
 /// Carries out Try, Confirm and Cancel of branches, each in the caller's transaction together with its effect.
 ///
@@ -51,15 +51,15 @@ pub struct Tcc<Tx> {
 }
 
 /// What a branch is called for, and what the transaction of the call writes of it.
-pub(super) struct Asked {
-    pub(super) written: Written,
+pub(super) struct BranchWrite {
+    pub(super) written: StepWrite,
     /// Of the payload, where the caller has one.
     fingerprint: Option<Fingerprint>,
 }
 
-impl Asked {
+impl BranchWrite {
     fn of(gid: &GlobalId, branch: &BranchName) -> Result<Self, StoreError> {
-        Ok(Self { written: Written::of(&key(gid, branch)?), fingerprint: None })
+        Ok(Self { written: StepWrite::of(&key(gid, branch)?), fingerprint: None })
     }
 
     /// A call with its payload, which is the same for every operation of a branch.
@@ -112,14 +112,14 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<T, E>>,
     {
-        self.try_asked(tx, &Asked::of(gid, branch)?, reserve).await
+        self.try_asked(tx, &BranchWrite::of(gid, branch)?, reserve).await
     }
 
     /// The same, as it was asked for.
     pub(super) async fn try_asked<'a, T, E, F, V>(
         &self,
         tx: &'a Tx,
-        asked: &Asked,
+        asked: &BranchWrite,
         reserve: F,
     ) -> Result<T, TccError<E>>
     where
@@ -153,7 +153,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<(), E>>,
     {
-        self.end(tx, &Asked::of(gid, branch)?, Operation::Confirm, effect).await
+        self.end(tx, &BranchWrite::of(gid, branch)?, Operation::Confirm, effect).await
     }
 
     /// Gives the reservation back, and says whether this call did so.
@@ -171,7 +171,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
         F: FnOnce(&'a Tx) -> V,
         V: Future<Output = Result<(), E>>,
     {
-        self.end(tx, &Asked::of(gid, branch)?, Operation::Cancel, release).await
+        self.end(tx, &BranchWrite::of(gid, branch)?, Operation::Cancel, release).await
     }
 
     /// Where a branch stands as `tx` sees it, without a lock; `None` if no call of it has come.
@@ -189,7 +189,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
     pub(super) async fn end<'a, E, F, V>(
         &self,
         tx: &'a Tx,
-        asked: &Asked,
+        asked: &BranchWrite,
         operation: Operation,
         effect: F,
     ) -> Result<BranchMove, TccError<E>>
@@ -207,7 +207,12 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
 
     /// Asks the table. Where the operation may be the first of a branch, the insert decides whether it is: a
     /// read before it would find nothing on both sides of a race.
-    async fn rule<E>(&self, tx: &Tx, asked: &Asked, operation: Operation) -> Result<Ruling, TccError<E>> {
+    async fn rule<E>(
+        &self,
+        tx: &Tx,
+        asked: &BranchWrite,
+        operation: Operation,
+    ) -> Result<Ruling, TccError<E>> {
         let key = asked.written.key().clone();
         let step = match BranchState::after(None, operation) {
             Ok(BranchMove::Insert(state)) => {
@@ -235,7 +240,7 @@ impl<Tx: Send + Sync + 'static> Tcc<Tx> {
     async fn advance<E>(
         &self,
         tx: &Tx,
-        asked: &Asked,
+        asked: &BranchWrite,
         ruling: &Ruling,
         change: &StepChange,
         operation: Operation,

@@ -12,7 +12,7 @@ use claimstream_ports::{
     tcc::{Participant, ParticipantError},
 };
 
-use super::{CoordinatorConfig, Resource, ResourceError, Tcc, TccError, branches::Asked};
+use super::{CoordinatorConfig, Resource, ResourceError, Tcc, TccError, branches::BranchWrite};
 use crate::effect::effect;
 use claimstream::work;
 
@@ -53,7 +53,7 @@ where
     /// A branch that is to be confirmed and was not tried is looked at again: the node that is asked may not yet have carried out what
     /// another one has committed.
     async fn carried_out(&self, call: &BranchCall) -> Result<(), TccError<ResourceError>> {
-        let asked = &Asked::by(call)?;
+        let asked = &BranchWrite::by(call)?;
         let mut looks = 0;
         loop {
             looks += 1;
@@ -72,7 +72,7 @@ where
     async fn branch(
         &self,
         tx: &S::Tx,
-        asked: &Asked,
+        asked: &BranchWrite,
         call: &BranchCall,
     ) -> Result<(), TccError<ResourceError>> {
         let (gid, branch) = (&call.key.gid, &call.key.branch);

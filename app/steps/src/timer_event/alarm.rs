@@ -10,9 +10,9 @@ use claimstream_ports::{Enqueue, StoreError, StoreErrorKind, notification::Submi
 use super::TimedOut;
 
 /// The receiver of an event's timeout, called exactly once: in the transaction that times it out, under an id made from the event's.
-pub struct Alarm<Tx>(Kind<Tx>);
+pub struct Alarm<Tx>(AlarmKind<Tx>);
 
-enum Kind<Tx> {
+enum AlarmKind<Tx> {
     Message(Arc<WriteMessage>),
     Request(Arc<dyn SubmitRequests<Tx>>, Arc<WriteRequest>),
 }
@@ -36,7 +36,7 @@ impl<Tx: Send + Sync> Alarm<Tx> {
 
     /// Any message; it gets the alarm's id.
     pub fn message(write: impl Fn(&TimedOut) -> Result<NewMessage, Invalid> + Send + Sync + 'static) -> Self {
-        Self(Kind::Message(Arc::new(write)))
+        Self(AlarmKind::Message(Arc::new(write)))
     }
 
     /// A notification request, which the notification pipelines deliver; it gets the alarm's id.
@@ -48,7 +48,7 @@ impl<Tx: Send + Sync> Alarm<Tx> {
         write: impl Fn(&TimedOut) -> NotificationRequest + Send + Sync + 'static,
     ) -> Result<Self, Invalid> {
         request_message(&write(&example()?))?;
-        Ok(Self(Kind::Request(requests, Arc::new(write))))
+        Ok(Self(AlarmKind::Request(requests, Arc::new(write))))
     }
 
     /// Raises it in `tx`.
@@ -60,11 +60,11 @@ impl<Tx: Send + Sync> Alarm<Tx> {
     ) -> Result<(), StoreError> {
         let id = timed_out.event.alarm_id();
         match &self.0 {
-            Kind::Message(write) => {
+            AlarmKind::Message(write) => {
                 let message = NewMessage { id: MessageId::new(id), ..write(timed_out).map_err(corrupt)? };
                 outbox.enqueue(tx, &[message]).await?;
             }
-            Kind::Request(requests, write) => {
+            AlarmKind::Request(requests, write) => {
                 requests.submit(tx, &[NotificationRequest { id, ..write(timed_out) }]).await?;
             }
         }
@@ -75,8 +75,8 @@ impl<Tx: Send + Sync> Alarm<Tx> {
 impl<Tx> fmt::Debug for Alarm<Tx> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Message(_) => "Alarm::message",
-            Kind::Request(..) => "Alarm::notification",
+            AlarmKind::Message(_) => "Alarm::message",
+            AlarmKind::Request(..) => "Alarm::notification",
         })
     }
 }

@@ -11,11 +11,11 @@ use claimstream::TransactionError;
 /// One of the things that an event does, with a record of its own by which a success is never repeated.
 pub(super) struct Decision<Tx> {
     pub(super) name: DecisionName,
-    pub(super) effect: Effect<Tx>,
+    pub(super) effect: DecisionEffect<Tx>,
 }
 
 /// How a decision takes effect.
-pub(super) enum Effect<Tx> {
+pub(super) enum DecisionEffect<Tx> {
     /// By writing in the transaction that records it: exactly once.
     Local(Arc<Local<Tx>>),
     /// Outside, before it is recorded: again after a crash in between, under the same key.

@@ -1,10 +1,10 @@
-use claimstream_ports::{Enqueue, Lateness, Transactions, step::StepLedger};
+use claimstream_ports::{Enqueue, ServerClock, Transactions, step::StepLedger};
 
 /// What timer events need of a store, all in one database: transactions, the step ledger, the outbox and the clock.
 ///
 /// Whatever has these ports is one.
 pub trait EventStore:
-    Transactions + StepLedger<<Self as Transactions>::Tx> + Enqueue<<Self as Transactions>::Tx> + Lateness
+    Transactions + StepLedger<<Self as Transactions>::Tx> + Enqueue<<Self as Transactions>::Tx> + ServerClock
 {
 }
 
@@ -12,7 +12,7 @@ impl<S> EventStore for S where
     S: Transactions
         + StepLedger<<S as Transactions>::Tx>
         + Enqueue<<S as Transactions>::Tx>
-        + Lateness
+        + ServerClock
         + ?Sized
 {
 }

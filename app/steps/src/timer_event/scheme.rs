@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     Alarm, DecisionError, EventInfo, TimedOut,
-    decision::{Decision, Effect},
+    decision::{Decision, DecisionEffect},
 };
 
 /// Events of one kind: when they occur, what they do, how long they may take, and where an alarm goes if they take longer.
@@ -96,7 +96,7 @@ impl<Tx> EventScheme<Tx> {
             + Sync
             + 'static,
     {
-        self.decisions.push(Decision { name, effect: Effect::Local(Arc::new(effect)) });
+        self.decisions.push(Decision { name, effect: DecisionEffect::Local(Arc::new(effect)) });
         self
     }
 
@@ -109,7 +109,7 @@ impl<Tx> EventScheme<Tx> {
             + Sync
             + 'static,
     {
-        self.decisions.push(Decision { name, effect: Effect::Remote(Arc::new(call)) });
+        self.decisions.push(Decision { name, effect: DecisionEffect::Remote(Arc::new(call)) });
         self
     }
 

@@ -17,7 +17,7 @@ use super::{
     event_row::EventRow,
     halt::{Halt, corrupt},
     next_ticks::enqueue_ticks,
-    visit::Visit,
+    visit::TickRun,
 };
 use claimstream::{in_transaction, work};
 
@@ -105,7 +105,7 @@ impl<S: EventStore> TimerEvents<S> {
     pub async fn visit(&self, tick: &Tick) -> Result<Option<Ticked>, StoreError> {
         let Some(scheme) = self.schemes.get(&tick.scheme) else { return Ok(None) };
         let (store, timer, queue) = (&*self.store, &*self.timer, &self.queue);
-        match (Visit { store, timer, queue, scheme, tick }).make().await {
+        match (TickRun { store, timer, queue, scheme, tick }).make().await {
             Ok(ticked) => Ok(Some(ticked)),
             Err(Halt::Busy) => Ok(Some(Ticked::Busy)),
             Err(Halt::Overtaken) => Ok(Some(Ticked::Overtaken)),

@@ -7,16 +7,16 @@ use claimstream_ports::Timer;
 
 use super::{
     EventInfo, EventScheme, EventStore, RowLock, Ticked, TimedOut,
-    decision::{Decision, Effect, Local, Remote},
+    decision::{Decision, DecisionEffect, Local, Remote},
     event_row::EventRow,
     halt::Halt,
     next_ticks::enqueue_ticks,
 };
-use crate::effect::{Written, effect as effect_of_step, whole};
+use crate::effect::{StepWrite, effect as effect_of_step, whole};
 use claimstream::{in_transaction, work};
 
 /// One tick's visit to its event.
-pub(super) struct Visit<'a, S: EventStore> {
+pub(super) struct TickRun<'a, S: EventStore> {
     pub(super) store: &'a S,
     pub(super) timer: &'a dyn Timer,
     pub(super) queue: &'a QueueName,
@@ -24,7 +24,7 @@ pub(super) struct Visit<'a, S: EventStore> {
     pub(super) tick: &'a Tick,
 }
 
-impl<S: EventStore> Visit<'_, S> {
+impl<S: EventStore> TickRun<'_, S> {
     /// Does what the event needs now: its decisions, its end, its timeout, or nothing but a timer that moves on.
     pub(super) async fn make(&self) -> Result<Ticked, Halt> {
         let now = self.now().await?;
@@ -95,14 +95,14 @@ impl<S: EventStore> Visit<'_, S> {
     async fn decide(&self, row: &EventRow, decision: &Decision<S::Tx>) -> Result<(), Halt> {
         let key = row.decision(&decision.name)?;
         match &decision.effect {
-            Effect::Local(effect) => self.decide_here(row, &key, &**effect).await,
-            Effect::Remote(call) => self.decide_elsewhere(row, &key, &decision.name, &**call).await,
+            DecisionEffect::Local(effect) => self.decide_here(row, &key, &**effect).await,
+            DecisionEffect::Remote(call) => self.decide_elsewhere(row, &key, &decision.name, &**call).await,
         }
     }
 
     /// The effect and its record in one transaction.
     async fn decide_here(&self, row: &EventRow, key: &StepKey, effect: &Local<S::Tx>) -> Result<(), Halt> {
-        let (store, event, written) = (self.store, &EventInfo::of(self.tick), &Written::of(key));
+        let (store, event, written) = (self.store, &EventInfo::of(self.tick), &StepWrite::of(key));
         effect_of_step(store, self.timer, written, |tx| {
             work(async move {
                 row.guard(store, tx, self.scheme.row_lock).await?;
@@ -239,7 +239,7 @@ impl<S: EventStore> Visit<'_, S> {
     async fn hook(&self, row: &EventRow) -> Result<Option<Reason>, Halt> {
         let Some(hook) = &self.scheme.hook else { return Ok(None) };
         let (store, key) = (self.store, &row.hook()?);
-        let written = &Written::of(key);
+        let written = &StepWrite::of(key);
         let done = effect_of_step(store, self.timer, written, |tx| {
             work(async move {
                 match written.begin(store, tx, &NewStep::new(key.clone(), DECIDED)).await? {

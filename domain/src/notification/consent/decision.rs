@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_is_sent_to_somebody_who_opted_out_but_not_to_an_address_that_bounced() {
+    fn what_is_required_is_sent_to_a_recipient_who_opted_out_but_not_to_an_address_that_bounced() {
         let (security, marketing) = (category("security"), category("marketing"));
         let all = off("any/any");
         let decide = |of: &Category, suppressed| consent(asked(Some(of)), &all, suppressed, &rules(), at(12));
@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_is_told_who_must_not_be(
+        fn no_recipient_is_notified_who_must_not_be(
             which in 0..4_usize, refuses in any::<bool>(), suppressed in prop::option::of(0..3_usize),
             high in any::<bool>(), expires in prop::option::of(0..72_i64), hour in 0..48_i64,
         ) {

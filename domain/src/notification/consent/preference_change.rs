@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_nobody_can_mean() {
+    fn refuses_what_has_no_meaning() {
         for text in
             ["marketing=off", "email/marketing", "email/marketing=no", "fax/any=off", "quiet_hours=8-9"]
         {

@@ -69,7 +69,7 @@ mod tests {
     use crate::notification::DirectRecipient;
 
     #[test]
-    fn somebody_given_by_address_has_preferences_for_each_address() {
+    fn a_recipient_given_by_address_has_preferences_for_each_address() {
         let direct = DirectRecipient { email: Some("Ann@Example.com".into()), ..DirectRecipient::default() };
         let key = |recipient: &str, channel, text| preference_key(recipient, &Address::new(channel, text));
         let ann = direct.resolve().key;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_means_nobody_is_refused_with_one_that_does() {
+    fn a_name_that_means_no_recipient_is_refused_with_one_that_does() {
         let why = |text| named_preference_key(text).unwrap_err().to_string();
         assert_eq!(
             why("direct:Ann@example.com|+49 1|||"),

@@ -13,7 +13,7 @@ use super::{answer_window::AnswerWindow, breaker_policy::BreakerPolicy};
 #[derive(Clone, Debug)]
 pub struct Breaker {
     policy: BreakerPolicy,
-    state: State,
+    state: Phase,
 }
 
 /// Where a breaker stands.
@@ -56,7 +56,7 @@ pub enum BreakerTurn {
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum Phase {
     Closed(AnswerWindow),
     Open { until: Duration, failed_trials: u32 },
     HalfOpen { failed_trials: u32 },
@@ -65,24 +65,24 @@ enum State {
 impl Breaker {
     /// A closed circuit.
     pub fn new(policy: BreakerPolicy) -> Self {
-        Self { policy, state: State::Closed(AnswerWindow::default()) }
+        Self { policy, state: Phase::Closed(AnswerWindow::default()) }
     }
 
     /// Where it stands.
     pub fn state(&self) -> BreakerState {
         match self.state {
-            State::Closed(_) => BreakerState::Closed,
-            State::Open { .. } => BreakerState::Open,
-            State::HalfOpen { .. } => BreakerState::HalfOpen,
+            Phase::Closed(_) => BreakerState::Closed,
+            Phase::Open { .. } => BreakerState::Open,
+            Phase::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 
     /// How long no message may pass; `None` if one may.
     pub fn closed_to_messages(&self, now: Duration) -> Option<Duration> {
         match self.state {
-            State::Closed(_) => None,
-            State::Open { until, .. } => until.checked_sub(now).filter(|left| !left.is_zero()),
-            State::HalfOpen { .. } => Some(self.policy.pause),
+            Phase::Closed(_) => None,
+            Phase::Open { until, .. } => until.checked_sub(now).filter(|left| !left.is_zero()),
+            Phase::HalfOpen { .. } => Some(self.policy.pause),
         }
     }
 
@@ -93,8 +93,8 @@ impl Breaker {
             return Admission::Refused(left);
         }
         match self.state {
-            State::Open { failed_trials, .. } => {
-                self.state = State::HalfOpen { failed_trials };
+            Phase::Open { failed_trials, .. } => {
+                self.state = Phase::HalfOpen { failed_trials };
                 Admission::Granted(Pass::Trial)
             }
             _ => Admission::Granted(Pass::Regular),
@@ -106,17 +106,17 @@ impl Breaker {
     pub fn note(&mut self, pass: Pass, failed: bool, now: Duration) -> Option<BreakerTurn> {
         let policy = self.policy;
         match (&mut self.state, pass, failed) {
-            (State::Closed(window), Pass::Regular, _) => {
+            (Phase::Closed(window), Pass::Regular, _) => {
                 window.note(policy.window, now, failed);
                 // Earlier answers leave the window as time passes, which is no reason to distrust a good one.
                 (failed && window.is_bad(policy, now)).then(|| self.open(now, 0))
             }
-            (State::HalfOpen { failed_trials }, Pass::Trial, true) => {
+            (Phase::HalfOpen { failed_trials }, Pass::Trial, true) => {
                 let failed_trials = failed_trials.saturating_add(1);
                 Some(self.open(now, failed_trials))
             }
-            (State::HalfOpen { .. }, Pass::Trial, false) => {
-                self.state = State::Closed(AnswerWindow::default());
+            (Phase::HalfOpen { .. }, Pass::Trial, false) => {
+                self.state = Phase::Closed(AnswerWindow::default());
                 Some(BreakerTurn::Closed)
             }
             _ => None,
@@ -125,14 +125,14 @@ impl Breaker {
 
     /// Takes a pass back that was not used, or whose answer was not received; the next message may be the trial instead.
     pub fn abandon(&mut self, pass: Pass, now: Duration) {
-        if let (State::HalfOpen { failed_trials }, Pass::Trial) = (&self.state, pass) {
-            self.state = State::Open { until: now, failed_trials: *failed_trials };
+        if let (Phase::HalfOpen { failed_trials }, Pass::Trial) = (&self.state, pass) {
+            self.state = Phase::Open { until: now, failed_trials: *failed_trials };
         }
     }
 
     fn open(&mut self, now: Duration, failed_trials: u32) -> BreakerTurn {
         let pause = self.policy.pause_after(failed_trials);
-        self.state = State::Open { until: now.saturating_add(pause), failed_trials };
+        self.state = Phase::Open { until: now.saturating_add(pause), failed_trials };
         BreakerTurn::Opened(pause)
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_nobody_ends_is_given_to_the_next_message() {
+    fn a_trial_without_an_end_is_given_to_the_next_message() {
         let mut breaker = opened();
         let Admission::Granted(trial) = breaker.admit(at(20)) else { panic!("refused") };
         breaker.abandon(trial, at(21));

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_that_nobody_meant_is_refused_with_its_line() {
+    fn an_accidental_comment_is_refused_with_its_line() {
         for good in [
             "",
             "{# note #}a{#- note -#}",

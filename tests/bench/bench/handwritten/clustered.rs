@@ -9,7 +9,7 @@ use crate::{
 const LANES: usize = 16;
 const LEASE_MICROS: u64 = 30_000_000;
 
-/// A narrow queue clustered on the order of claiming, bodies beside it, sixteen lanes: the library's design.
+/// A narrow queue clustered on the order of claiming, bodies in another table, sixteen lanes: the library's design.
 pub(super) const DESIGN: Design = Design {
     create: &[
         "CREATE TABLE IF NOT EXISTS bench_queue (

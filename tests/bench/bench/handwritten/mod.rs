@@ -56,7 +56,7 @@ pub(crate) async fn work(job: &Job, own: Own) -> Result<Work, Failure> {
     }
 }
 
-/// How long claims and acknowledgements of a hand-written loop take, one after another, with nothing beside them.
+/// How long claims and acknowledgements of a hand-written loop take, one after another, without other load.
 pub(crate) async fn steps(job: &Job, own: Own) -> Result<Steps, Failure> {
     let connection = connect(&job.url).await?;
     match own {

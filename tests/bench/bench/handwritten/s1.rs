@@ -48,7 +48,7 @@ impl Claimer for S1 {
         let instance = Uuid::new_v4().to_string();
         let claim = sqlx::query(CLAIM).bind(&instance).bind(self.batch).execute(&mut self.connection).await?;
         if claim.rows_affected() == 0 {
-            // Mostly because somebody else has just taken the same rows.
+            // Mostly because another instance has just taken the same rows.
             self.empty += 1;
             tokio::time::sleep(Duration::from_millis(2)).await;
             return Ok(if self.empty > 1000 { Claimed::Drained } else { Claimed::Nothing });

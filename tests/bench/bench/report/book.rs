@@ -28,7 +28,7 @@ impl Book {
 
     /// The scenarios, in the order of the report, and then those that others measured.
     pub(super) fn scenarios(&self) -> Vec<&str> {
-        const TOLD: [&str; 18] = [
+        const DESCRIBED: [&str; 18] = [
             "notifications",
             "order",
             "drain",
@@ -49,9 +49,9 @@ impl Book {
             "statements",
         ];
         let there = distinct(self.records.iter().map(|record| record.scenario.as_str()));
-        let told = TOLD.into_iter().filter(|name| there.contains(name));
-        let others = there.iter().copied().filter(|name| !TOLD.contains(name));
-        told.chain(others).collect()
+        let described = DESCRIBED.into_iter().filter(|name| there.contains(name));
+        let others = there.iter().copied().filter(|name| !DESCRIBED.contains(name));
+        described.chain(others).collect()
     }
 
     /// One record of each run, in order.

@@ -17,7 +17,7 @@ use std::{
 use self::book::Book;
 use crate::Failure;
 
-/// Writes the page, the tables beside the plots, and the plots that both show.
+/// Writes the page, the tables next to the plots, and the plots that both show.
 pub(crate) fn write(json: &[PathBuf], out: &Path, plots: &Path) -> Result<(), Failure> {
     let mut records = Vec::new();
     for file in json {
@@ -39,8 +39,8 @@ const TABLES: &str = "TABLES.md";
 
 /// The plots' directory as seen from the text.
 fn relative(plots: &Path, out: &Path) -> String {
-    let beside = out.parent().unwrap_or(Path::new(""));
-    plots.strip_prefix(beside).unwrap_or(plots).to_string_lossy().replace('\\', "/")
+    let folder = out.parent().unwrap_or(Path::new(""));
+    plots.strip_prefix(folder).unwrap_or(plots).to_string_lossy().replace('\\', "/")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ pub(super) fn title(scenario: &str) -> &str {
         "drain" => "Draining a backlog",
         "backlog" => "Size of the backlog",
         "steady" => "Steady state",
-        "retention" => "Retention beside a load",
+        "retention" => "Retention under load",
         "highest_rate" => "Highest rate that is held",
         "snapshot" => "A snapshot open elsewhere",
         "near_empty" => "A queue that is nearly empty",
@@ -43,7 +43,7 @@ pub(super) fn about(scenario: &str) -> &'static str {
         }
         "retention" => {
             "The steady load twice: with `keep` finished messages leave their bodies behind, with `delete` the instances sweep \
-             them away beside their work. Bodies left are counted when the instances have stopped; what the sweep was behind by then is left to a \
+             them away during their work. Bodies left are counted when the instances have stopped; what the sweep was behind by then is left to a \
              later one."
         }
         "highest_rate" => {
@@ -76,7 +76,7 @@ pub(super) fn about(scenario: &str) -> &'static str {
              are for each notification."
         }
         "order" => {
-            "The same backlog without keys and under `per_key` with one key, 200 and 10,000, beside each other; stopped after 20 s. \
+            "The same backlog without keys and under `per_key` with one key, 200 and 10,000, at the same time; stopped after 20 s. \
              Handlers do nothing."
         }
         "payloads" => "One instance; as many messages of each size as come to about 100 MB, 100,000 at most.",
@@ -86,8 +86,8 @@ pub(super) fn about(scenario: &str) -> &'static str {
              acknowledges them."
         }
         "statements" => {
-            "The statements of a batch one after another on a connection, in microseconds, without a library, a handler or anything \
-             beside them: taking (under `shard_lease` the lease row, under `skip_locked` the lock, the mark and the commit), reading with \
+            "The statements of a batch one after another on a connection, in microseconds, without a library, a handler or other \
+             load: taking (under `shard_lease` the lease row, under `skip_locked` the lock, the mark and the commit), reading with \
              bodies, ending. The rate alone is what a single connection without any work of a client's own would come to. `SELECT 1` \
              is a round trip. Deleted entries are purged later, which is not in it."
         }

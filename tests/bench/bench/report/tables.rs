@@ -40,12 +40,12 @@ const CONTENDERS: &str = "
 | `handwritten` | a loop of SQL on the library's design of tables, one connection, no leases renewed, nothing retried |
 | `s0` | claim with `FOR UPDATE SKIP LOCKED` as a source text has it, acknowledged by the batch; stopped after 6 s |
 | `s1` | preemptive update with a subquery as a source text has it, acknowledged by the batch; stopped after 6 s |
-| `preemptive_update`, `skip_locked`, `shard_lease` | the library: stream, handlers beside each other, fenced settlements; eight batches in hand, four in runs before 2026-11-22T03:00Z, two in those before 2026-11-21T23:47Z |
+| `preemptive_update`, `skip_locked`, `shard_lease` | the library: stream, concurrent handlers, fenced settlements; eight batches in hand, four in runs before 2026-11-22T03:00Z, two in those before 2026-11-21T23:47Z |
 | `shard_lease_per_key` | the same with messages of each of 1,000 keys in order |
 | `shard_lease_batches` | the same, handled and acknowledged by the batch |
 ";
 
-/// The whole text; it lies beside the plots.
+/// The whole text; it lies next to the plots.
 pub(super) fn text(book: &Book, plots: &[Plot]) -> String {
     let mut text = HEAD.replace("SCENARIOS", &crate::scenario::ALL.join(","));
     text += "\n## Machine, servers, runs\n\n";
@@ -157,12 +157,12 @@ fn cells_table(server: &str, scenario: &str, cells: &[&Record]) -> String {
 
 /// A line for each figure, where there are many and few cells.
 fn every_figure(cells: &[&Record], varying: &[&str]) -> String {
-    let told = |cell: &&Record| {
+    let heading = |cell: &&Record| {
         let varying =
             varying.iter().filter_map(|name| Some(((*name).to_owned(), cell.parameters.get(*name)?.clone())));
         format!("`{}`, {}", cell.contender, crate::cell::conditions(cell.instances, &varying.collect()))
     };
-    let headings: Vec<_> = cells.iter().map(told).collect();
+    let headings: Vec<_> = cells.iter().map(heading).collect();
     let mut text = format!("| figure | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(cells.len()));
     let names: BTreeSet<_> =
         cells.iter().flat_map(|cell| &cell.rounds).flat_map(|round| round.figures.keys()).collect();
@@ -196,17 +196,17 @@ fn against_reference(cell: &Record, cells: &[&Record], figure: &str) -> String {
     ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// Parameters that all cells share, as text, and the names of those that tell them apart.
+/// Parameters that all cells share, as text, and the names of those that differ.
 fn parameters<'a>(cells: &[&'a Record]) -> (Vec<String>, Vec<&'a str>) {
     let names: BTreeSet<&str> =
         cells.iter().flat_map(|cell| cell.parameters.keys()).map(String::as_str).collect();
     let values = |name: &str| cells.iter().map(|cell| cell.parameters.get(name)).collect::<Vec<_>>();
     let is_same = |name: &&str| values(name).windows(2).all(|pair| pair[0] == pair[1]);
     let (same, varying): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_same);
-    let told = same.into_iter().filter_map(|name| {
+    let shared = same.into_iter().filter_map(|name| {
         Some(format!("{} {}", name.replace('_', " "), said(cells.first()?.parameters.get(name)?)))
     });
-    (told.collect(), varying)
+    (shared.collect(), varying)
 }
 
 fn said(value: &Value) -> String {

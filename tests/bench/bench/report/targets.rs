@@ -220,13 +220,13 @@ fn correctness(book: &Book, server: &str, targets: &mut Vec<Target>) {
 
 fn idleness(book: &Book, server: &str, targets: &mut Vec<Target>) {
     for strategy in STRATEGIES {
-        let beside = |consumers: &'static str| {
+        let with = |consumers: &'static str| {
             move |one: &Record| {
                 let same = consumers == "none" || one.contender == strategy;
                 one.scenario == "near_empty" && one.word("consumers") == consumers && same
             }
         };
-        let found = book.ratio(server, "insert_p99_ms", beside("idle"), beside("none"));
+        let found = book.ratio(server, "insert_p99_ms", with("idle"), with("none"));
         let what = format!("producers' insert p99 with 16 idle `{strategy}` instances against none");
         targets.push(Target::new(what, Ask::AtMost(1.2), found));
     }

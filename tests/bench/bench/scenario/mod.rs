@@ -1,4 +1,4 @@
-//! What is measured: each scenario is a list of groups, and the cells of a group are measured beside each other.
+//! What is measured: each scenario is a list of groups, and the cells of a group are measured together.
 
 mod drains;
 mod enqueue;

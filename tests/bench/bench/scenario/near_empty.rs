@@ -20,7 +20,7 @@ const INSTANCES: u64 = 16;
 const RATE: f64 = 2000.0;
 const PER_TRANSACTION: u64 = 5;
 
-/// Two producers alone; beside instances that have nothing to do; and beside instances that take every message at once.
+/// Two producers alone; with instances that have nothing to do; and with instances that take every message at once.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let cell = |one: &Contender, instances, consumers: &str| {
         let aside = consumers == "idle";
@@ -30,9 +30,9 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
         cell.with("consumers", consumers).with("rate", rate).with("seconds", job.seconds)
     };
     let alone = setting.library().take(1).map(|one| cell(one, 0, "none").called("library"));
-    let beside =
+    let others =
         setting.library().flat_map(|one| [cell(one, INSTANCES, "idle"), cell(one, INSTANCES, "busy")]);
-    vec![alone.chain(beside).collect()]
+    vec![alone.chain(others).collect()]
 }
 
 pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlog) -> Result<Round, Failure> {

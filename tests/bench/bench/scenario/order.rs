@@ -11,7 +11,7 @@ const INSTANCES: [u64; 2] = [1, 4];
 /// A single key is not waited for any longer, however much is left.
 const AT_MOST: u64 = 20;
 
-/// A backlog without order, and beside it the same number of messages in order under each number of keys.
+/// A backlog without order, and the same number of messages in order under each number of keys.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let group = |instances: u64| {
         let cell = |own, keys| {

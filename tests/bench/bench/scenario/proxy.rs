@@ -20,7 +20,7 @@ impl Proxy {
         let server = server_of(url)?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        // It ends with the process; nobody connects to it after its round.
+        // It ends with the process; no client connects to it after its round.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 // A connection that cannot be made is closed, and its client sees that.
@@ -102,9 +102,9 @@ mod tests {
         let mut client = TcpStream::connect(proxy.address).unwrap();
         client.write_all(b"hello").unwrap();
         let (mut accepted, _) = server.accept().unwrap();
-        let mut heard = [0; 5];
-        accepted.read_exact(&mut heard).unwrap();
-        assert_eq!(&heard, b"hello");
+        let mut received = [0; 5];
+        accepted.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"hello");
         assert!(began.elapsed() >= Duration::from_millis(20));
     }
 }

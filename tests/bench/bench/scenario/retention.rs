@@ -5,7 +5,7 @@ use crate::{
     Failure, backlog::Backlog, cell::Cell, contender::Contender, handwritten, job::Job, record::Round,
 };
 
-/// The steady load twice: what is finished leaves its body behind, or the instances sweep it away beside their work.
+/// The steady load twice: what is finished leaves its body behind, or the instances sweep it away during their work.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let both = |one| [false, true].map(|swept| cell(setting, one, swept));
     vec![setting.library().flat_map(both).collect()]

@@ -42,7 +42,7 @@ const PER_TRANSACTION: u64 = 10;
 pub(crate) enum OnFile {
     /// An instance empties a backlog.
     Drain(Job),
-    /// A producer and an instance beside each other, each a process.
+    /// A producer and an instance, each a process.
     Steady(Job),
     /// The highest rate at which the instance keeps up with the producer.
     Highest(Job),
@@ -86,7 +86,7 @@ pub(crate) fn groups(
                 steady::sized(cell, &job).with("rate", job.rate).with("seconds", job.seconds)
             };
             let highest = |one: &Contender| {
-                let job = job(one, steady::TRIAL);
+                let job = job(one, steady::RUN_SECONDS);
                 let plan = Plan::Sqlite(OnFile::Highest(job.clone()));
                 steady::sized(Cell::new("highest_rate", one, 1, plan), &job)
             };
@@ -110,7 +110,7 @@ pub(crate) fn groups(
     }
 }
 
-/// One round, each trial on a file of its own.
+/// One round, each test on a file of its own.
 pub(super) async fn round(contender: &Contender, what: &OnFile) -> Result<Round, Failure> {
     let mut round = match what {
         OnFile::Drain(job) => drain(contender, job).await?,

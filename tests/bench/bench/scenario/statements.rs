@@ -24,7 +24,7 @@ const SHARDS: u16 = 16;
 const LEASE_MICROS: i64 = 30_000_000;
 const HOLDER: [u8; 8] = *b"bench...";
 
-/// What each step of a batch takes, one after another on a connection, with nothing beside it and nobody who handles anything.
+/// What each step of a batch takes, one after another on a connection, without other load and without handlers.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let cell = |one: &Contender| {
         let job = Job { backlog: BACKLOG, ..setting.job(one, 1) };
@@ -78,7 +78,7 @@ struct Batches {
     /// It commits every statement itself.
     itself: MySqlConnection,
     /// It commits when the bench says so.
-    told: MySqlConnection,
+    explicit: MySqlConnection,
     steps: Steps,
     batch: i64,
     /// The watermark of each shard.
@@ -87,11 +87,11 @@ struct Batches {
 
 impl Batches {
     async fn new(job: &Job) -> Result<Self, Failure> {
-        let mut told = handwritten::connect(&job.url).await?;
-        SqlxMySql::new(&mut told).execute_unprepared("SET autocommit = 0").await?;
+        let mut explicit = handwritten::connect(&job.url).await?;
+        SqlxMySql::new(&mut explicit).execute_unprepared("SET autocommit = 0").await?;
         let itself = handwritten::connect(&job.url).await?;
         let (steps, low) = (Steps::default(), BTreeMap::new());
-        Ok(Self { itself, told, steps, batch: job.batch as i64, low })
+        Ok(Self { itself, explicit, steps, batch: job.batch as i64, low })
     }
 
     /// Visits the shards in turn until one has no whole batch any more.
@@ -134,7 +134,7 @@ impl Batches {
         )?;
         args.extend(lease(None, fence + 1, Vec::new()).into_iter().chain([("fence", one(fence + 1))]));
         args.extend(batch.span());
-        let ended = self.steps.time("end", end_leased(&mut self.told, &args)).await?;
+        let ended = self.steps.time("end", end_leased(&mut self.explicit, &args)).await?;
         self.low.insert(shard, batch.last());
         Ok(ended == self.batch as u64)
     }
@@ -150,7 +150,9 @@ impl Batches {
             ("shards", vec![shard.into()]),
         ]);
         let taken = match own {
-            Own::SkipLocked => self.steps.time("take", lock_and_mark(&mut self.told, args.clone())).await?,
+            Own::SkipLocked => {
+                self.steps.time("take", lock_and_mark(&mut self.explicit, args.clone())).await?
+            }
             _ => {
                 let taking = SqlxMySql::new(&mut self.itself);
                 self.steps.time("take", taking.execute_raw(sql("claim/take", &args))).await?.rows_affected()
@@ -180,24 +182,24 @@ impl Batches {
 }
 
 /// What a settlement under a lease does: free the shard, end the messages, commit.
-async fn end_leased(told: &mut MySqlConnection, args: &Args) -> Result<u64, Failure> {
-    let told = SqlxMySql::new(told);
-    one_row(told.execute_raw(sql("shard_lease/write", args)).await?.rows_affected())?;
-    let ended = told.execute_raw(sql("shard_lease/done", args)).await?.rows_affected();
-    told.execute_unprepared("COMMIT").await?;
+async fn end_leased(explicit: &mut MySqlConnection, args: &Args) -> Result<u64, Failure> {
+    let explicit = SqlxMySql::new(explicit);
+    one_row(explicit.execute_raw(sql("shard_lease/write", args)).await?.rows_affected())?;
+    let ended = explicit.execute_raw(sql("shard_lease/done", args)).await?.rows_affected();
+    explicit.execute_unprepared("COMMIT").await?;
     Ok(ended)
 }
 
 /// What a claim under `skip_locked` does before it reads the bodies.
-async fn lock_and_mark(told: &mut MySqlConnection, mut args: Args) -> Result<u64, Failure> {
-    let told = SqlxMySql::new(told);
-    let found = told.query_all_raw(sql("claim/lock", &args)).await?;
+async fn lock_and_mark(explicit: &mut MySqlConnection, mut args: Args) -> Result<u64, Failure> {
+    let explicit = SqlxMySql::new(explicit);
+    let found = explicit.query_all_raw(sql("claim/lock", &args)).await?;
     let mut marked = 0;
     if !found.is_empty() {
         args.extend(Batch::of(&found)?.span());
-        marked = told.execute_raw(sql("claim/mark", &args)).await?.rows_affected();
+        marked = explicit.execute_raw(sql("claim/mark", &args)).await?.rows_affected();
     }
-    told.execute_unprepared("COMMIT").await?;
+    explicit.execute_unprepared("COMMIT").await?;
     Ok(marked)
 }
 

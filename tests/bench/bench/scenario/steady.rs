@@ -26,9 +26,9 @@ const GROWTH: f64 = 100.0;
 /// Nor is a rate held if one message in a hundred waits for longer, in milliseconds.
 const LAG: f64 = 500.0;
 /// How long each rate is tried on the way to the highest.
-pub(super) const TRIAL: u64 = 10;
+pub(super) const RUN_SECONDS: u64 = 10;
 
-/// Producers at one rate for a minute, alone and beside each contender; then the highest rate that each contender holds.
+/// Producers at one rate for a minute, alone and with each contender; then the highest rate that each contender holds.
 pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     let steady = |one: &Contender| {
         let job = job(setting, one, setting.options.seconds);
@@ -36,7 +36,7 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
         sized(cell, &job).with("rate", job.rate).with("seconds", job.seconds)
     };
     let highest = |one: &Contender| {
-        let job = job(setting, one, TRIAL);
+        let job = job(setting, one, RUN_SECONDS);
         sized(Cell::new("highest_rate", one, INSTANCES, Plan::Highest(job.clone())), &job)
     };
     let alone = |one: &Contender| {
@@ -49,7 +49,7 @@ pub(super) fn groups(setting: &Setting<'_>) -> Vec<Vec<Cell>> {
     vec![alone.chain(all().map(steady)).collect(), all().map(highest).collect()]
 }
 
-/// Instances that are there for so many seconds beside producers at the rate that was asked for.
+/// Instances that run for so many seconds with producers at the rate that was asked for.
 pub(super) fn job(setting: &Setting<'_>, contender: &Contender, seconds: u64) -> Job {
     Job {
         backlog: 0,
@@ -64,7 +64,7 @@ pub(super) fn sized(cell: Cell, job: &Job) -> Cell {
     cell.with("batch", job.batch).with("payload", job.payload).with("per_transaction", job.per_transaction)
 }
 
-/// Producers and instances beside each other.
+/// Producers and instances together.
 pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlog) -> Result<Round, Failure> {
     backlog.fill(contender, job).await?;
     let mut connection = handwritten::connect(&job.url).await?;
@@ -108,7 +108,7 @@ pub(super) async fn round(contender: &Contender, job: &Job, backlog: &mut Backlo
     Ok(round)
 }
 
-/// The highest rate that the contender holds beside its producers.
+/// The highest rate that the contender holds with its producers.
 pub(super) async fn highest(
     contender: &Contender,
     job: &Job,
@@ -128,18 +128,18 @@ pub(super) async fn search(
     let (mut held, mut failed) = (0.0, None);
     let mut rate = job.rate;
     for _ in 0..10 {
-        let trial = at(&Job { rate, ..job.clone() }).await?;
-        sum.counts.join(trial.counts);
-        let growth = trial.figures.get("growth_per_second").copied().unwrap_or(f64::MAX);
-        let enqueued = trial.figures.get("enqueued_per_second").copied().unwrap_or(0.0);
+        let test = at(&Job { rate, ..job.clone() }).await?;
+        sum.counts.join(test.counts);
+        let growth = test.figures.get("growth_per_second").copied().unwrap_or(f64::MAX);
+        let enqueued = test.figures.get("enqueued_per_second").copied().unwrap_or(0.0);
         tried.push([rate, growth]);
-        let lag = trial.figures.get("latency_p99_ms").copied().unwrap_or(f64::MAX);
+        let lag = test.figures.get("latency_p99_ms").copied().unwrap_or(f64::MAX);
         eprintln!(
             "  {contender}: {rate:.0}/s, backlog grows by {growth:.0}/s, {enqueued:.0}/s enqueued, p99 {lag:.0} ms"
         );
         // Producers that cannot keep up prove nothing of the consumers.
         match growth < GROWTH && lag < LAG && enqueued > 0.97 * rate {
-            true => (held, sum.figures) = (rate, trial.figures),
+            true => (held, sum.figures) = (rate, test.figures),
             false => failed = Some(rate),
         }
         let Some(failed) = failed else {
@@ -245,7 +245,7 @@ async fn depth(connection: &mut MySqlConnection, contender: &Contender) -> Resul
     backlog::remaining(connection, contender).await?.ok_or_else(|| "only the peer knows what is left".into())
 }
 
-/// No longer than a lease and a little: what somebody has in hand comes back by then.
+/// No longer than a lease and a little: what a stopped instance has in hand comes back by then.
 async fn wait_until_empty(connection: &mut MySqlConnection, contender: &Contender) -> Result<(), Failure> {
     for _ in 0..200 {
         if depth(connection, contender).await? == 0 {

@@ -36,7 +36,7 @@ pub(super) struct ConsumerProcess {
 /// The command of this program that makes it a consumer.
 const COMMAND: &str = "consume-orders";
 /// How long a message may take to come to the point at which the consumer is killed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ConsumerProcess {
     pub(super) fn start(job: &ConsumerJob, tally: Arc<Tally>) -> Result<Self, Failure> {
@@ -51,8 +51,8 @@ impl ConsumerProcess {
     pub(super) async fn reach(&mut self, point: Point) -> Result<(), Failure> {
         let stdin = self.child.stdin.as_mut().ok_or("the consumer has no input")?;
         stdin.write_all(format!("{}\n", point.name()).as_bytes()).await?;
-        let reached = timeout(PATIENCE, self.stands.notified()).await;
-        reached.map_err(|_| format!("no message came {} within {PATIENCE:?}", point.name()).into())
+        let reached = timeout(TIMEOUT, self.stands.notified()).await;
+        reached.map_err(|_| format!("no message came {} within {TIMEOUT:?}", point.name()).into())
     }
 
     /// Kills it, and hears what it said before.

@@ -43,7 +43,7 @@ const BETWEEN: usize = 25;
 /// How much later after its recovery a consumer is killed than the time before; a member of a group of Kafka commits each second.
 const PHASE: Duration = Duration::from_millis(500);
 /// So long nothing may move.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a repeat is waited for after the last message.
 const LATE: Duration = Duration::from_secs(3);
 
@@ -158,8 +158,8 @@ async fn recovered(tally: &Tally) -> Result<(), Failure> {
         if open < least {
             (least, moved) = (open, Instant::now());
         }
-        if moved.elapsed() > PATIENCE {
-            return Err(format!("{open} messages had no effect for {PATIENCE:?}").into());
+        if moved.elapsed() > TIMEOUT {
+            return Err(format!("{open} messages had no effect for {TIMEOUT:?}").into());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -177,7 +177,7 @@ async fn settle(db: &DatabaseConnection, inbox: &SeaOrmOutbox, tally: &Tally) ->
         if seen != Some((left, shipped)) {
             (seen, moved) = (Some((left, shipped)), Instant::now());
         }
-        if moved.elapsed() > PATIENCE {
+        if moved.elapsed() > TIMEOUT {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

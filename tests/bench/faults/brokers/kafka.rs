@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace, KafkaPublisher};
+use claimstream_brokers::kafka::{KafkaConfig, KafkaConsumer, KafkaPublisher};
 use claimstream_ports::{Consume, Publish};
 use rdkafka::{
     mocking::MockCluster,
@@ -119,11 +119,11 @@ const PASSING: [(Request, Answer); 15] = [
 ];
 
 pub(super) fn publisher(url: &str) -> Result<Arc<dyn Publish>, Failure> {
-    Ok(Arc::new(KafkaPublisher::new(KafkaPlace::new(url)?)))
+    Ok(Arc::new(KafkaPublisher::new(KafkaConfig::new(url)?)))
 }
 
 pub(super) fn consumer(url: &str, topic: &str, group: &str) -> Result<Arc<dyn Consume>, Failure> {
-    let place = KafkaPlace::new(url)?.with_setting("session.timeout.ms", SESSION_MS);
+    let place = KafkaConfig::new(url)?.with_setting("session.timeout.ms", SESSION_MS);
     let place = place.with_setting("heartbeat.interval.ms", HEARTBEAT_MS);
     Ok(Arc::new(KafkaConsumer::new(place, topic, group)))
 }

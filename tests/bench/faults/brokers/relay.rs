@@ -66,7 +66,7 @@ const COMMAND: &str = "publish-relay";
 const LEASE: Duration = Duration::from_secs(2);
 const IDLE_MAX: Duration = Duration::from_millis(100);
 
-/// Publishes until this process is killed, or nobody holds its standard input any more.
+/// Publishes until this process is killed, or its standard input is closed.
 pub(crate) async fn publish(job: &str) -> Result<(), Failure> {
     let job: Job = serde_json::from_str(job)?;
     let outbox = Arc::new(SeaOrmOutbox::open(&job.outbox, options(&job.strategy)?).await?);

@@ -27,7 +27,7 @@ pub(super) struct Effect {
     pub(super) number: u64,
 }
 
-/// Has the effect of each message through the inbox of its own database, until this process is killed, or nobody holds its
+/// Has the effect of each message through the inbox of its own database, until this process is killed, or its parent closes its
 /// standard input any more.
 pub(crate) async fn consume(job: &str) -> Result<(), Failure> {
     let job: ConsumerJob = serde_json::from_str(job)?;

@@ -2,9 +2,9 @@ use std::{sync::Arc, time::Duration};
 
 use async_nats::jetstream::{self, consumer::pull, stream};
 use claimstream_brokers::{
-    nats::{NatsConsumer, NatsPlace, NatsPublisher},
-    rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher},
-    redis_streams::{RedisStreamsConsumer, RedisStreamsPlace, RedisStreamsPublisher},
+    nats::{NatsConfig, NatsConsumer, NatsPublisher},
+    rabbitmq::{RabbitMqConfig, RabbitMqConsumer, RabbitMqPublisher},
+    redis_streams::{RedisStreamsConfig, RedisStreamsConsumer, RedisStreamsPublisher},
 };
 use claimstream_ports::{Consume, Publish};
 use clap::ValueEnum;
@@ -107,23 +107,23 @@ impl Target {
 
     pub(super) fn publisher(self, url: &str) -> Result<Arc<dyn Publish>, Failure> {
         Ok(match self {
-            Self::Nats => Arc::new(NatsPublisher::new(NatsPlace::new(url)?)),
+            Self::Nats => Arc::new(NatsPublisher::new(NatsConfig::new(url)?)),
             Self::RabbitmqClassic | Self::RabbitmqQuorum => {
-                Arc::new(RabbitMqPublisher::new(RabbitMqPlace::new(url)?))
+                Arc::new(RabbitMqPublisher::new(RabbitMqConfig::new(url)?))
             }
-            Self::RedisStreams => Arc::new(RedisStreamsPublisher::new(RedisStreamsPlace::new(url)?)),
+            Self::RedisStreams => Arc::new(RedisStreamsPublisher::new(RedisStreamsConfig::new(url)?)),
             Self::Kafka => kafka::publisher(url)?,
         })
     }
 
     pub(super) fn consumer(self, url: &str) -> Result<Arc<dyn Consume>, Failure> {
         Ok(match self {
-            Self::Nats => Arc::new(NatsConsumer::new(NatsPlace::new(url)?, PLACE, CONSUMER)),
+            Self::Nats => Arc::new(NatsConsumer::new(NatsConfig::new(url)?, PLACE, CONSUMER)),
             Self::RabbitmqClassic | Self::RabbitmqQuorum => {
-                Arc::new(RabbitMqConsumer::new(RabbitMqPlace::new(url)?, PLACE))
+                Arc::new(RabbitMqConsumer::new(RabbitMqConfig::new(url)?, PLACE))
             }
             Self::RedisStreams => {
-                let place = RedisStreamsPlace::new(url)?;
+                let place = RedisStreamsConfig::new(url)?;
                 Arc::new(RedisStreamsConsumer::new(place, PLACE, CONSUMER, "one"))
             }
             Self::Kafka => kafka::consumer(url, PLACE, CONSUMER)?,
@@ -152,7 +152,7 @@ async fn make_queue(url: &str, kind: &str) -> Result<(), Failure> {
     let channel = connection.create_channel().await?;
     let mut arguments = FieldTable::default();
     arguments.insert("x-queue-type".into(), AMQPValue::LongString(kind.into()));
-    // A quorum queue drops what was given 20 times, and each kill of a consumer gives it anew.
+    // A quorum queue drops what was given 20 times, and each kill of a consumer has it given again.
     if kind == "quorum" {
         arguments.insert("x-delivery-limit".into(), AMQPValue::LongLongInt(-1));
     }

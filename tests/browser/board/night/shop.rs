@@ -4,7 +4,7 @@ use claimstream_browser_tests::{Alerts, Failure, Operator, Provider, Running, Se
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A shop that notifies its customers: a server with a board, relays as a trial starts them, a provider, and somebody who is called by
+/// A shop that notifies its customers: a server with a board, relays as a test starts them, a provider, and an operator who is called by
 /// alerts at night.
 pub(super) struct Shop {
     pub(super) provider: Provider,
@@ -101,7 +101,7 @@ fn probed_at(address: SocketAddr) -> String {
     format!("probes.listen={address}")
 }
 
-/// Leases last so long that nobody waits for their end.
+/// Leases that outlast every test.
 fn configuration(strategy: &str, provider: &Provider) -> String {
     format!(
         "[database]\nurl = \"sqlite://shop.db\"\nstrategy = \"{strategy}\"\nshards = 4\n\

@@ -16,7 +16,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["ahead" needs [Claims, Ownership]:
     what_is_leased_ahead_is_handed_out_once_and_in_turn,
     settlements_leave_what_is_leased_ahead_where_it_is,
     who_rests_has_nothing_leased_ahead_any_more,
-    what_is_leased_ahead_for_too_long_is_free_without_anybodys_call,
+    what_is_leased_ahead_for_too_long_is_free_without_a_call,
     a_claim_of_what_was_leased_ahead_lasts_as_long_as_any_other,
     a_claim_finds_again_what_it_left_for_too_long,
     who_takes_over_counts_an_attempt_for_what_was_leased_ahead,
@@ -71,7 +71,7 @@ pub async fn who_rests_has_nothing_leased_ahead_any_more(fixture: Fixture) {
 
 /// Guard: messages that were read ahead go back after a while without a call |
 /// adapters/sea-orm/src/strategy/shard_lease/claim/hand_out.rs `take`: `watch` is not spawned
-pub async fn what_is_leased_ahead_for_too_long_is_free_without_anybodys_call(fixture: Fixture) {
+pub async fn what_is_leased_ahead_for_too_long_is_free_without_a_call(fixture: Fixture) {
     let sent = fixture.enqueue(300).await;
     for claimed in two_claims(&fixture).await {
         done(&fixture, &claimed).await;

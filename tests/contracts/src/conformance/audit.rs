@@ -68,7 +68,7 @@ pub async fn an_entry_is_never_changed_by_a_later_one_of_the_same_words(fixture:
     assert_eq!((both.len(), &both[1].number), (2, &first[0].number));
 }
 
-/// An entry under a name that no other trial uses.
+/// An entry under a name that no other test uses.
 fn entry(fixture: &Fixture, action: AuditAction, subject: &str) -> AuditEntry {
     AuditEntry::new(fixture.queue().as_str(), action, subject).expect("an entry")
 }
@@ -81,7 +81,7 @@ async fn note(instance: &Instance, entry: &AuditEntry) {
     log(instance).note_action(entry).await.expect("noted");
 }
 
-/// The entries of this trial, page by page.
+/// The entries of this test, page by page.
 async fn own(fixture: &Fixture, limit: u32) -> Vec<AuditListed> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

@@ -69,8 +69,8 @@ pub async fn a_filter_by_ids_finds_only_those(fixture: Fixture) {
     let unknown = fixture.message().id;
     let filter = DeadLetterFilter { ids: vec![buried[3], buried[1], unknown], ..DeadLetterFilter::default() };
     assert_eq!(ids(&fixture.rival, &filter, 9).await, [buried[3], buried[1]]);
-    let nobody = DeadLetterFilter { ids: vec![unknown], ..DeadLetterFilter::default() };
-    assert_eq!(ids(&fixture.rival, &nobody, 9).await, []);
+    let none = DeadLetterFilter { ids: vec![unknown], ..DeadLetterFilter::default() };
+    assert_eq!(ids(&fixture.rival, &none, 9).await, []);
 }
 
 pub async fn a_filter_by_age_is_exact_to_the_microsecond(fixture: Fixture) {

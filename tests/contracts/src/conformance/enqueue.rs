@@ -29,7 +29,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["enqueue" needs [Claims, Settlement
     a_dedup_key_outlives_its_message needs [Store],
     a_dedup_key_holds_in_its_queue_only needs [Store],
     dedup_keys_are_compared_byte_by_byte needs [Store],
-    dedup_keys_of_the_greatest_length_are_told_apart needs [Store],
+    dedup_keys_of_the_greatest_length_are_distinct needs [Store],
     a_delay_beyond_all_time_is_taken_in needs [Store],
     an_ordering_key_of_any_kind_comes_back_as_it_was needs [Store],
     a_payload_comes_back_byte_for_byte needs [Store],
@@ -218,7 +218,7 @@ pub async fn dedup_keys_are_compared_byte_by_byte(fixture: Fixture) {
     assert_eq!(fixture.rival.enqueue(&again).await, vec![Duplicate; keys.len()]);
 }
 
-pub async fn dedup_keys_of_the_greatest_length_are_told_apart(fixture: Fixture) {
+pub async fn dedup_keys_of_the_greatest_length_are_distinct(fixture: Fixture) {
     let long = "k".repeat(DedupKey::MAX_BYTES - 1);
     let call = ["A", "B", "A"].map(|end| fixture.unique_message(&format!("{long}{end}")));
     assert_eq!(fixture.store.enqueue(&call).await, [New, New, Duplicate]);

@@ -95,9 +95,9 @@ pub async fn what_is_kept_of_a_message_is_read_by_its_id(fixture: Fixture) {
 
     let kept = read.kept(plain.id).await.expect("kept").expect("it is kept");
     assert_eq!((kept.ordering_key, kept.traceparent), (None, None));
-    let nobody = MessageId::new(Uuid::from_u128(7));
-    assert_eq!(read.kept(nobody).await.expect("kept"), None);
-    assert_eq!(read.carried(nobody).await.expect("carried"), None);
+    let none = MessageId::new(Uuid::from_u128(7));
+    assert_eq!(read.kept(none).await.expect("kept"), None);
+    assert_eq!(read.carried(none).await.expect("carried"), None);
 }
 
 pub async fn a_message_that_was_revived_is_known_to_be_as_old_as_it_is(fixture: Fixture) {

@@ -43,7 +43,7 @@ pub async fn a_lease_is_listed_with_its_holder_and_what_is_in_flight(fixture: Fi
     let behind = Some((fixture.queue().clone(), shard));
     let behind = ports.instances.leases(behind, 10_000).await.expect("a list");
     assert!(behind.iter().all(|other| other.queue > *fixture.queue()), "{behind:?}");
-    let other = QueueName::new("nobody-writes-here").expect("a name");
+    let other = QueueName::new("stays-empty").expect("a name");
     assert_eq!(ports.instances.leases_of(&other).await.expect("a list"), []);
     assert_eq!(ports.releases.lease(&other, shard).await.expect("a look"), None);
 }

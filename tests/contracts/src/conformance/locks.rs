@@ -175,7 +175,7 @@ pub async fn holders_who_take_turns_never_meet_and_their_fences_grow(fixture: Lo
             for _ in 0..20 {
                 let Some(guard) = take(&*side, &key).await else { continue };
                 {
-                    let mut fences = inside.try_lock().expect("somebody else is inside");
+                    let mut fences = inside.try_lock().expect("another holder is inside");
                     tokio::task::yield_now().await;
                     fences.push(guard.fence);
                 }

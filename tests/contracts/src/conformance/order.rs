@@ -16,7 +16,7 @@ use crate::{Fixture, LEASE, ids};
 
 pub const CLAUSES: &[Case<Fixture>] = cases!["order" needs [KeyOrder]:
     messages_of_a_key_are_handed_out_one_at_a_time_the_oldest_first,
-    a_message_without_a_key_waits_for_nobody needs [HeldKeys],
+    a_message_without_a_key_waits_for_no_other_one needs [HeldKeys],
     another_key_passes_one_that_is_in_flight needs [HeldKeys],
     a_message_that_fails_holds_back_its_key_and_no_other needs [HeldKeys],
     a_message_that_waits_for_its_retry_is_not_due needs [HeldKeys],
@@ -25,7 +25,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["order" needs [KeyOrder]:
     a_dead_message_lets_its_key_go_on needs [HeldKeys],
     a_released_message_goes_first_again needs [HeldKeys],
     a_key_goes_on_where_it_was_after_a_take_over needs [HeldKeys],
-    a_full_claim_of_other_keys_lets_nobody_overtake needs [HeldKeys],
+    a_full_claim_of_other_keys_lets_no_message_overtake needs [HeldKeys],
     ten_thousand_that_wait_behind_a_key_hide_no_other_key needs [HeldKeys],
     a_message_that_fails_is_overtaken_while_it_waits needs [Overtaking],
     a_stream_takes_the_run_of_a_key_and_no_other_does,
@@ -50,7 +50,7 @@ pub async fn messages_of_a_key_are_handed_out_one_at_a_time_the_oldest_first(fix
     fixture.store.finds_nothing().await;
 }
 
-pub async fn a_message_without_a_key_waits_for_nobody(fixture: Fixture) {
+pub async fn a_message_without_a_key_waits_for_no_other_one(fixture: Fixture) {
     let loose: Vec<_> = (0..20).map(|_| fixture.loose_message()).collect();
     fixture.store.enqueue(&loose).await;
     assert_eq!(fixture.store.take_all().await.len(), 20);
@@ -211,15 +211,15 @@ pub async fn a_message_that_was_written_after_a_slow_commit_of_its_key_comes_beh
     }
 }
 
-pub async fn a_full_claim_of_other_keys_lets_nobody_overtake(fixture: Fixture) {
+pub async fn a_full_claim_of_other_keys_lets_no_message_overtake(fixture: Fixture) {
     fixture.enqueue(2).await;
     let failing = fixture.store.take(1).await.remove(0);
     assert_eq!(fixture.store.nack(&failing, Duration::from_secs(9), "busy").await, Accepted);
-    let beside = neighbours(&fixture).next().expect("a key in every shard");
-    fixture.store.enqueue(&[fixture.message().ordered_by(beside.clone())]).await;
+    let neighbour = neighbours(&fixture).next().expect("a key in every shard");
+    fixture.store.enqueue(&[fixture.message().ordered_by(neighbour.clone())]).await;
     fixture.enqueue(1).await;
     let other = fixture.store.claim(1).await;
-    assert_eq!(other[0].message.ordering_key, Some(beside));
+    assert_eq!(other[0].message.ordering_key, Some(neighbour));
     fixture.store.finds_nothing().await;
 }
 

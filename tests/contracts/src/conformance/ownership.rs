@@ -12,10 +12,10 @@ use crate::suite::{Case, cases};
 use crate::{Fixture, LEASE, ids};
 
 pub const CLAUSES: &[Case<Fixture>] = cases!["ownership" needs [Claims, Ownership]:
-    a_shard_in_somebodys_hands_is_not_entered,
+    a_held_shard_is_not_entered,
     a_shard_is_free_once_its_last_message_is_settled,
     other_shards_are_free_meanwhile,
-    a0_9_nobody_crosses_shards_and_those_of_the_stopped_are_taken_over,
+    a0_9_no_owner_crosses_shards_and_those_of_the_stopped_are_taken_over,
     a_take_over_counts_an_attempt_for_what_was_in_flight_and_for_nothing_else,
     what_was_in_flight_at_a_take_over_is_handed_out_alone,
     what_the_old_holder_settles_after_a_take_over_is_superseded,
@@ -29,7 +29,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["ownership" needs [Claims, Ownershi
     who_has_survived_what_was_cut_off_before_suspects_it_no_more,
 ];
 
-pub async fn a_shard_in_somebodys_hands_is_not_entered(fixture: Fixture) {
+pub async fn a_held_shard_is_not_entered(fixture: Fixture) {
     let sent = fixture.enqueue(6).await;
     assert_eq!(ids(&fixture.store.take(3).await), sent[..3]);
     fixture.rival.finds_nothing().await;
@@ -56,7 +56,7 @@ pub async fn other_shards_are_free_meanwhile(fixture: Fixture) {
     assert_eq!(shards.len(), usize::from(fixture.facts.shards.get()) - 1);
 }
 
-pub async fn a0_9_nobody_crosses_shards_and_those_of_the_stopped_are_taken_over(fixture: Fixture) {
+pub async fn a0_9_no_owner_crosses_shards_and_those_of_the_stopped_are_taken_over(fixture: Fixture) {
     let loose: Vec<_> = (0..60).map(|_| fixture.loose_message()).collect();
     fixture.store.enqueue(&loose).await;
     let ours = fixture.store.claim(1).await;
@@ -115,12 +115,12 @@ pub async fn what_the_old_holder_settles_after_a_take_over_is_superseded(fixture
     fixture.enqueue(2).await;
     let held = fixture.store.take(2).await;
     fixture.advance(LEASE).await;
-    let anew = fixture.rival.take_one().await;
+    let again = fixture.rival.take_one().await;
     for claimed in &held {
         assert_eq!(fixture.store.ack(claimed).await, Superseded);
     }
     assert_eq!(fixture.rival.status().await.map(|status| status.depth), Some(2));
-    assert_eq!(fixture.rival.ack(&anew).await, Accepted);
+    assert_eq!(fixture.rival.ack(&again).await, Accepted);
 }
 
 pub async fn a_renewal_after_a_take_over_is_superseded(fixture: Fixture) {

@@ -15,7 +15,7 @@ use crate::suite::{Case, cases};
 use crate::{Fixture, Instance, LEASE, ids};
 
 pub const CLAUSES: &[Case<Fixture>] = cases!["releases" needs [Claims, Settlements]:
-    a_shard_that_nobody_holds_is_not_released,
+    a_shard_without_a_holder_is_not_released,
     a_released_shard_goes_to_the_next_instance_under_a_new_fence needs [Ownership],
     what_was_in_flight_at_a_release_counts_an_attempt_and_is_handed_out_alone needs [Ownership],
     what_its_holder_settles_after_a_release_is_superseded needs [Ownership],
@@ -31,7 +31,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["releases" needs [Claims, Settlemen
 
 /// Guard: a release asks for a holder | adapters/sea-orm/src/sql/shard_lease/release.sql: no
 /// `holder IS NOT NULL`
-pub async fn a_shard_that_nobody_holds_is_not_released(fixture: Fixture) {
+pub async fn a_shard_without_a_holder_is_not_released(fixture: Fixture) {
     let sent = fixture.enqueue(2).await;
     let message = fixture.message();
     let shard = fixture.facts.shards.shard_of(message.id, message.ordering_key.as_ref());
@@ -136,7 +136,7 @@ pub async fn a_lease_is_released_once(fixture: Fixture) {
     answers.sort_by_key(|answer| *answer == LeaseRelease::Changed);
     assert_eq!(answers, [LeaseRelease::Released { cut_off: 1 }, LeaseRelease::Changed]);
     assert_eq!(release(rival, lease.shard, lease.fence).await, LeaseRelease::Changed);
-    assert_eq!(release(rival, lease.shard, lease.fence + 1).await, LeaseRelease::Changed, "nobody holds it");
+    assert_eq!(release(rival, lease.shard, lease.fence + 1).await, LeaseRelease::Changed, "it is not held");
     let again = rival.take_one().await;
     assert_eq!((again.message.id, again.attempt), (held[0].message.id, 2));
 }

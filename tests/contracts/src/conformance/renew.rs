@@ -18,7 +18,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["renew" needs [Claims, Settlements]
     a_renewal_counts_no_attempt,
     a_renewed_claim_is_settled_by_its_new_receipt,
     a_release_after_a_renewal_restores_the_time_before_the_claim,
-    an_expired_claim_that_nobody_took_is_renewed,
+    an_expired_claim_that_was_not_taken_is_renewed,
     a_renewal_of_a_lost_claim_is_superseded_and_changes_nothing,
     an_older_claim_of_the_same_instance_is_not_renewed,
     a_forged_claim_id_is_not_renewed,
@@ -100,7 +100,7 @@ pub async fn a_release_after_a_renewal_restores_the_time_before_the_claim(fixtur
     assert_eq!(found[0].attempt, 1);
 }
 
-pub async fn an_expired_claim_that_nobody_took_is_renewed(fixture: Fixture) {
+pub async fn an_expired_claim_that_was_not_taken_is_renewed(fixture: Fixture) {
     fixture.enqueue(1).await;
     let claimed = fixture.store.take_one().await;
     fixture.advance(2 * LEASE).await;

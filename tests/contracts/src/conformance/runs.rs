@@ -168,7 +168,7 @@ pub async fn a_timer_is_listed_once_with_its_newest_occurrence(fixture: StepFixt
     let mut messages: Vec<_> =
         bill.iter().chain(&others).map(|tick| tick.message(queue).expect("a message")).collect();
     messages.push(bill[1].deadline_message(queue, SECOND).expect("a message"));
-    messages.push(fixture.outbox.unique_message("timer/of somebody else"));
+    messages.push(fixture.outbox.unique_message("timer/of another program"));
     messages.push(fixture.outbox.unique_message("timer"));
     fixture.outbox.store.enqueue(&messages).await;
     let (mut timers, mut place) = (Vec::new(), None);
@@ -188,14 +188,14 @@ pub async fn a_timer_is_listed_once_with_its_newest_occurrence(fixture: StepFixt
     assert!(matches!(found[0].as_ref().expect("it waits").state, MessageState::Scheduled { .. }));
 }
 
-/// A scope of a kind that nobody else uses.
+/// A scope of a kind of its own.
 fn scope(kind: &str) -> String {
     format!("{kind}:{}", Uuid::now_v7().simple())
 }
 
 async fn begin(fixture: &StepFixture, scope: &str, run: &str, step: &str, state: u8) {
     let key = StepKey::new(scope, run, step).expect("a key");
-    let result = StepResult::new(*b"nobody reads this in a list").expect("a result");
+    let result = StepResult::new(*b"not read in a list").expect("a result");
     let tx = fixture.store.begin().await.expect("begin");
     tx.begin_step(&NewStep::new(key, state).with_result(result)).await.expect("a step");
     tx.commit().await.expect("commit");

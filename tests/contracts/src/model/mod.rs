@@ -29,7 +29,7 @@ pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
     }
     let (store, strategy) = (backend.name(), backend.strategy());
     let name = format!("{store}::{strategy}::model::a1_1_behaves_like_the_reference");
-    suite.add_trial(&name, move || {
+    suite.add_test(&name, move || {
         if let Err(difference) = compare(Arc::new(MemoryBackend), backend, repetitions(CASES)) {
             panic!("{difference}");
         }
@@ -40,7 +40,7 @@ pub fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
 pub fn add_proof_to(suite: &mut Suite) {
     for sabotage in Sabotage::ALL {
         let name = format!("model::notices_a_store_that_{}", sabotage.name());
-        suite.add_trial(&name, move || {
+        suite.add_test(&name, move || {
             let sabotaged = Arc::new(Sabotaged::new(MemoryBackend, sabotage));
             assert!(
                 compare(Arc::new(MemoryBackend), sabotaged, repetitions(CASES)).is_err(),

@@ -11,7 +11,7 @@ use crate::{
     backend::{Sweeper, SweptFixture},
 };
 
-/// One thing that somebody does to a store.
+/// One operation on a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
     Enqueue {

@@ -32,7 +32,7 @@ pub(super) enum Sabotage {
     RevivesNothing,
     /// A sweep forgets who is dead.
     SweepsDeadLetters,
-    /// A claim brings something along that is in somebody's hands.
+    /// A claim brings something along that another claim holds.
     HandsOutTwice,
     /// A claim takes one message more than it brings.
     KeepsOneBack,

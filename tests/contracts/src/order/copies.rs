@@ -28,7 +28,7 @@ pub fn add_copies_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
         backend.name(),
         backend.strategy()
     );
-    suite.add_async_trial(&name, copies_keep_the_order(backend));
+    suite.add_async_test(&name, copies_keep_the_order(backend));
 }
 
 /// The messages are copied as for a second broker. Their ids run backwards, as if the clock of each producer were behind that of the one before.

@@ -49,7 +49,7 @@ const DISTURB_NO_RUN: &str = "random_failures_kills_and_take_overs_disturb_no_ru
 
 fn add_property_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>, name: &str, runs: bool) {
     let name = format!("{}::{}::order::{name}", backend.name(), backend.strategy());
-    suite.add_trial(&name, move || {
+    suite.add_test(&name, move || {
         let cases = if backend.name() == "sqlite" { 48 } else { repetitions(16) };
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -70,7 +70,7 @@ fn add_property_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>, name: &str, r
 /// More keys than a statement of the database can name.
 pub fn add_many_keys_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = format!("{}::{}::order::{MANY_KEYS}", backend.name(), backend.strategy());
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         // A machine that stands still for as long as a claim takes shows nothing.
         while !many_keys_wait(&backend).await {}
     });
@@ -119,7 +119,7 @@ pub fn add_commits_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
         backend.name(),
         backend.strategy()
     );
-    suite.add_async_trial(&name, commits_in_order(backend));
+    suite.add_async_test(&name, commits_in_order(backend));
 }
 
 /// A second transaction that begins while the first one is open makes its message's due time after the first one's commit.
@@ -136,16 +136,16 @@ async fn commits_in_order(backend: Arc<SeaOrmBackend>) {
     let one = begin_with_the_row(&outbox).await;
     outbox.enqueue_on(&one, &[first]).await.expect("enqueue");
     clock.advance(Duration::from_secs(1));
-    let (beside, waits) = (outbox.clone(), oneshot::channel());
+    let (second_outbox, waits) = (outbox.clone(), oneshot::channel());
     let other = tokio::spawn(async move {
         waits.0.send(()).expect("a listener");
-        let tx = begin_with_the_row(&beside).await;
-        beside.enqueue_on(&tx, &[second]).await.expect("enqueue");
+        let tx = begin_with_the_row(&second_outbox).await;
+        second_outbox.enqueue_on(&tx, &[second]).await.expect("enqueue");
         tx.commit().await.expect("commit");
     });
     waits.1.await.expect("a beginning");
     instance.finds_nothing().await;
-    assert!(!other.is_finished(), "nobody waited for the row");
+    assert!(!other.is_finished(), "no statement waited for the row");
     one.commit().await.expect("commit");
     other.await.expect("a transaction");
     for id in sent {

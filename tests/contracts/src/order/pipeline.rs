@@ -33,8 +33,8 @@ pub fn add_pipeline_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let prefix = format!("{}::{}::order", backend.name(), backend.strategy());
     let (busy, hot) = (Arc::clone(&backend), backend);
     let name = format!("{prefix}::pipelines_that_fail_stop_and_take_over_handle_each_key_in_order");
-    suite.add_async_trial(&name, fail_stop_and_take_over(busy));
-    suite.add_async_trial(&format!("{prefix}::a_hot_key_is_handled_in_runs"), is_handled_in_runs(hot));
+    suite.add_async_test(&name, fail_stop_and_take_over(busy));
+    suite.add_async_test(&format!("{prefix}::a_hot_key_is_handled_in_runs"), is_handled_in_runs(hot));
 }
 
 const KEYS: usize = 8;

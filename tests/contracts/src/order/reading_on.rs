@@ -24,18 +24,18 @@ pub fn add_to(suite: &mut Suite, backend: Arc<SeaOrmBackend>) {
     let name = |what: &str| format!("{}::{}::order::{what}", backend.name(), backend.strategy());
     // Guard: rows are used only in the turn in which they were read |
     // adapters/sea-orm/src/strategy/shard_lease/claim/read.rs `read_on`: `skip` after the page is kept
-    let trial = name("what_ends_while_a_claim_reads_on_is_not_handed_out_by_it");
-    suite.add_async_trial(&trial, not_handed_out(backend.clone()));
+    let test = name("what_ends_while_a_claim_reads_on_is_not_handed_out_by_it");
+    suite.add_async_test(&test, not_handed_out(backend.clone()));
     // Guard: a claim that has messages reads on only as long as their leases allow |
     // adapters/sea-orm/src/strategy/shard_lease/claim/visit.rs `take_from`: no look at `time_left`
-    let trial = name("a_claim_that_has_messages_reads_on_no_longer_than_they_can_wait");
-    suite.add_async_trial(&trial, hands_out_in_time(backend.clone()));
+    let test = name("a_claim_that_has_messages_reads_on_no_longer_than_they_can_wait");
+    suite.add_async_test(&test, hands_out_in_time(backend.clone()));
     if backend.name() != "sqlite" {
         // Guard: a claim that reads on waits for each turn with a new limit |
         // adapters/sea-orm/src/strategy/shard_lease/claim/visit.rs `next_turn`: the rest of one second for
         // the whole claim
-        let trial = name("settlements_that_take_long_send_no_claim_back_to_where_it_began");
-        suite.add_async_trial(&trial, reads_to_the_end(backend));
+        let test = name("settlements_that_take_long_send_no_claim_back_to_where_it_began");
+        suite.add_async_test(&test, reads_to_the_end(backend));
     }
 }
 

@@ -37,107 +37,107 @@ const WINDOW: Duration = Duration::from_secs(3600);
 pub async fn many_messages_within_a_window_become_one_and_all_their_records_say_so(
     fixture: NotificationFixture,
 ) {
-    let trial = Trial::on(&fixture, Some("several"));
-    let requests = [trial.request("A"), trial.request("B"), trial.request("C")];
+    let test = DigestTest::on(&fixture, Some("several"));
+    let requests = [test.request("A"), test.request("B"), test.request("C")];
     for request in &requests {
-        trial.submit(request).await;
+        test.submit(request).await;
         fixture.outbox.advance(Duration::from_secs(60)).await;
     }
-    let urgent = NotificationRequest { priority: Priority::High, ..trial.request("now") };
-    trial.ports().submit(std::slice::from_ref(&urgent)).await;
-    assert_eq!(handle(&fixture, Priority::High.request_queue(), &trial.fan_out).await, 1);
-    assert_eq!(handle(&fixture, Priority::High.message_queue(), &trial.deliver).await, 1);
-    assert_eq!(trial.deliveries.of(urgent.id).len(), 1, "what is urgent waits for nothing");
-    assert_eq!(trial.deliver().await, 0, "the window is not over");
-    assert_eq!(trial.standing(requests[1].id).await, (DeliveryStatus::Pending, "part of a digest".into()));
+    let urgent = NotificationRequest { priority: Priority::High, ..test.request("now") };
+    test.ports().submit(std::slice::from_ref(&urgent)).await;
+    assert_eq!(handle(&fixture, Priority::High.request_queue(), &test.fan_out).await, 1);
+    assert_eq!(handle(&fixture, Priority::High.message_queue(), &test.deliver).await, 1);
+    assert_eq!(test.deliveries.of(urgent.id).len(), 1, "what is urgent waits for nothing");
+    assert_eq!(test.deliver().await, 0, "the window is not over");
+    assert_eq!(test.standing(requests[1].id).await, (DeliveryStatus::Pending, "part of a digest".into()));
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    let delivered = trial.delivered(&requests);
+    assert_eq!(test.deliver().await, 1);
+    let delivered = test.delivered(&requests);
     assert_eq!(delivered.len(), 1);
     let Content { title, body, .. } = &delivered[0].content;
     assert_eq!((title.as_deref(), body.as_deref()), (Some("3 news"), Some("A; B; C; ")));
     for request in &requests {
         let why = format!("in the digest {}, one of 3", delivered[0].id);
-        assert_eq!(trial.standing(request.id).await, (DeliveryStatus::Delivered, why));
+        assert_eq!(test.standing(request.id).await, (DeliveryStatus::Delivered, why));
     }
-    let alone = trial.request("alone");
-    trial.submit(&alone).await;
+    let alone = test.request("alone");
+    test.submit(&alone).await;
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    assert_eq!(trial.delivered(&[alone])[0].content.title.as_deref(), Some("1 news"));
+    assert_eq!(test.deliver().await, 1);
+    assert_eq!(test.delivered(&[alone])[0].content.title.as_deref(), Some("1 news"));
 }
 
 pub async fn a_cancelled_request_is_not_in_the_digest_and_an_empty_digest_is_not_delivered(
     fixture: NotificationFixture,
 ) {
-    let trial = Trial::on(&fixture, None);
-    let (first, second) = (trial.request("A"), trial.request("B"));
-    trial.submit(&first).await;
-    trial.submit(&second).await;
+    let test = DigestTest::on(&fixture, None);
+    let (first, second) = (test.request("A"), test.request("B"));
+    test.submit(&first).await;
+    test.submit(&second).await;
     // The request that opened the digest goes, and the other one is delivered.
     fixture.rival.requests.cancel(first.id).await.expect("cancel");
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    let delivered = trial.delivered(&[first.clone(), second.clone()]);
+    assert_eq!(test.deliver().await, 1);
+    let delivered = test.delivered(&[first.clone(), second.clone()]);
     let said: Vec<_> = delivered.iter().map(|message| message.content.clone()).collect();
     assert_eq!(said, [second.content.clone().expect("a content")]);
-    assert_eq!(trial.standing(first.id).await.0, DeliveryStatus::Cancelled);
-    assert_eq!(trial.standing(second.id).await.0, DeliveryStatus::Delivered);
-    let (third, late) = (trial.request("C"), fixture.outbox.moment(60_000_000));
-    let late = NotificationRequest { expires_at: Some(late), ..trial.request("D") };
-    trial.submit(&third).await;
-    trial.submit(&late).await;
+    assert_eq!(test.standing(first.id).await.0, DeliveryStatus::Cancelled);
+    assert_eq!(test.standing(second.id).await.0, DeliveryStatus::Delivered);
+    let (third, late) = (test.request("C"), fixture.outbox.moment(60_000_000));
+    let late = NotificationRequest { expires_at: Some(late), ..test.request("D") };
+    test.submit(&third).await;
+    test.submit(&late).await;
     fixture.rival.requests.cancel(third.id).await.expect("cancel");
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    assert!(trial.delivered(&[third, late.clone()]).is_empty());
-    assert_eq!(trial.standing(late.id).await, (DeliveryStatus::Skipped, "expired".into()));
+    assert_eq!(test.deliver().await, 1);
+    assert!(test.delivered(&[third, late.clone()]).is_empty());
+    assert_eq!(test.standing(late.id).await, (DeliveryStatus::Skipped, "expired".into()));
 }
 
 pub async fn an_unsubscription_counts_for_a_digest_as_for_a_message(fixture: NotificationFixture) {
-    let trial = Trial::on(&fixture, None);
-    let requests = [trial.request("A"), trial.request("B")];
+    let test = DigestTest::on(&fixture, None);
+    let requests = [test.request("A"), test.request("B")];
     for request in &requests {
-        trial.submit(request).await;
+        test.submit(request).await;
     }
     let change = "email/news=off".parse().expect("a change");
-    trial.ports().preferences.change(&format!("user:{}", trial.user), &[change]).await.expect("change");
+    test.ports().preferences.change(&format!("user:{}", test.user), &[change]).await.expect("change");
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    assert!(trial.delivered(&requests).is_empty());
+    assert_eq!(test.deliver().await, 1);
+    assert!(test.delivered(&requests).is_empty());
     for request in &requests {
         let why = "opted out of email/news".to_owned();
-        assert_eq!(trial.standing(request.id).await, (DeliveryStatus::Skipped, why));
+        assert_eq!(test.standing(request.id).await, (DeliveryStatus::Skipped, why));
     }
 }
 
 pub async fn processes_that_end_before_they_settle_lose_nothing_and_double_nothing(
     fixture: NotificationFixture,
 ) {
-    let trial = Trial::on(&fixture, None);
-    let requests = [trial.request("A"), trial.request("B")];
-    trial.ports().submit(&requests).await;
+    let test = DigestTest::on(&fixture, None);
+    let requests = [test.request("A"), test.request("B")];
+    test.ports().submit(&requests).await;
     let on = |queue: &str| fixture.outbox.store.on(&QueueName::new(queue).expect("a queue name"));
     // The fan-out is noted, with the digest; the process ends before its messages are settled, and their claims run out.
     for claimed in on(REQUEST_QUEUE).take_all().await {
-        trial.fan_out.handle(&claimed).await;
+        test.fan_out.handle(&claimed).await;
     }
     fixture.outbox.advance(WINDOW / 2).await;
-    assert_eq!(handle(&fixture, REQUEST_QUEUE, &trial.fan_out).await, 2);
+    assert_eq!(handle(&fixture, REQUEST_QUEUE, &test.fan_out).await, 2);
     fixture.outbox.advance(WINDOW / 2).await;
     let claimed = on(MESSAGE_QUEUE).take_one().await;
-    trial.deliver.handle(&claimed).await;
+    test.deliver.handle(&claimed).await;
     // Here too: what has been delivered is noted.
     fixture.outbox.advance(WINDOW).await;
-    assert_eq!(trial.deliver().await, 1);
-    assert_eq!(trial.delivered(&requests).len(), 1);
+    assert_eq!(test.deliver().await, 1);
+    assert_eq!(test.delivered(&requests).len(), 1);
     for request in &requests {
-        assert_eq!(trial.standing(request.id).await.0, DeliveryStatus::Delivered);
+        assert_eq!(test.standing(request.id).await.0, DeliveryStatus::Delivered);
     }
 }
 
 /// The handlers of a relay whose category `news` has digests, and one user.
-struct Trial<'a> {
+struct DigestTest<'a> {
     fixture: &'a NotificationFixture,
     user: String,
     fan_out: RequestHandler,
@@ -145,7 +145,7 @@ struct Trial<'a> {
     deliveries: Deliveries,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> DigestTest<'a> {
     fn on(fixture: &'a NotificationFixture, template: Option<&str>) -> Self {
         let (user, ports) = (Uuid::now_v7().to_string(), &fixture.store);
         let rule =

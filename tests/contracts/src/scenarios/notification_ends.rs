@@ -16,7 +16,7 @@ use claimstream_notifications::{
 };
 use claimstream_ports::{
     Handler,
-    notification::{Cancelled, TakenBack},
+    notification::{Cancelled, CancelledMessages},
 };
 
 use crate::{
@@ -65,7 +65,7 @@ pub async fn a1_7_what_is_cancelled_before_its_time_is_never_sent(fixture: Notif
     fixture.outbox.advance(Duration::from_secs(30)).await;
     assert!(fixture.outbox.store.status().await.is_some());
     let cancelled = fixture.rival.requests.cancel(request.id).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+    assert_eq!(cancelled, Cancelled::Yes(CancelledMessages::default()));
     assert_eq!(fixture.outbox.store.status().await.map_or(0, |status| status.depth), 0, "removed");
     fixture.outbox.advance(Duration::from_secs(60)).await;
     let (progress, delivered) = worked(&fixture, &request).await;
@@ -100,7 +100,7 @@ pub async fn what_is_cancelled_after_its_fan_out_is_not_sent(fixture: Notificati
     fixture.store.submit(std::slice::from_ref(&request)).await;
     run_all(&fixture.outbox.store, &fan_out(&fixture)).await;
     let cancelled = fixture.rival.requests.cancel(request.id).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack { messages: 2, ..TakenBack::default() }));
+    assert_eq!(cancelled, Cancelled::Yes(CancelledMessages { messages: 2, ..CancelledMessages::default() }));
     let (progress, delivered) = worked(&fixture, &request).await;
     assert_eq!((progress.status(), progress.cancelled, delivered), (RequestStatus::Cancelled, 2, 0));
 }

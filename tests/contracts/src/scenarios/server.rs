@@ -33,7 +33,7 @@ pub async fn a0_1_while_a_claim_is_under_way_another_takes_the_next_three_and_a_
     assert_eq!(outbox.store.enqueue(&[outbox.message().deliver_after(ServerFixture::SHORT)]).await, [New]);
     let next = match fixture.strategy {
         Strategy::SkipLocked => {
-            let next = next.await.expect("a claim beside an open one");
+            let next = next.await.expect("a claim during an open one");
             assert!(!first.is_finished(), "the first claim did not wait");
             barrier.lift().await;
             next
@@ -116,7 +116,7 @@ pub async fn a1_2_a_row_that_is_put_off_and_not_yet_committed_is_not_taken(fixtu
     let taken = tokio::spawn(async move { claimer.take_for(3, ServerFixture::SHORT).await });
     let taken = match fixture.strategy {
         Strategy::SkipLocked => {
-            let taken = taken.await.expect("a claim beside an open settlement");
+            let taken = taken.await.expect("a claim during an open settlement");
             assert!(!put_off.is_finished(), "the settlement did not wait");
             barrier.lift().await;
             taken

@@ -147,7 +147,7 @@ fn template(body: &str) -> Template {
     serde_json::from_value(template).expect("a template")
 }
 
-/// The id of a template that nobody else has.
+/// The id of a template of its own.
 fn id() -> String {
     format!("t-{}", Uuid::now_v7())
 }

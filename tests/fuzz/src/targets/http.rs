@@ -11,8 +11,8 @@ use axum::{
 };
 use claimstream_domain::notification::{InboxKeys, NotificationRequest, Submitted, consent::UnsubscribeKeys};
 use claimstream_http::{
-    Directory, Intake, Limits, People, ReceiptCheck, ReceiptMapping, ReceiptProviders, Service, SharedSecret,
-    Stores,
+    Directory, Intake, Limits, ReceiptCheck, ReceiptMapping, ReceiptProviders, RecipientStores, Service,
+    SharedSecret, Stores,
 };
 use claimstream_memory::MemoryStore;
 use claimstream_ports::{StoreError, mock::HandTimer, notification::SubmitRequests};
@@ -95,7 +95,7 @@ fn service() -> Service {
         receipts: store.clone(),
         preferences: store.clone(),
         in_app: store.clone(),
-        people: People { directory: Some(directory), erase: store.clone(), suppressions: store },
+        people: RecipientStores { directory: Some(directory), erase: store.clone(), suppressions: store },
         template_check: None,
         templates: None,
     };

@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
 use claimstream_domain::notification::{
-    AddressRule, Channel, DirectRecipient, InboxKeys, InboxPass, Network, NotificationRequest,
+    AddressRule, Channel, DirectRecipient, InboxKeys, InboxToken, Network, NotificationRequest,
     RecipientReference,
     consent::{Address, Unsubscribe, UnsubscribeKeys},
 };
@@ -82,7 +82,7 @@ pub(super) const TOKEN: Target = Target {
             assert_eq!(KEYS.1.sign(&pass), token, "another token than ours is taken");
         }
         // What is signed says what it said, whatever characters it has.
-        let pass = InboxPass { user: token.to_owned(), until: 7 };
+        let pass = InboxToken { user: token.to_owned(), until: 7 };
         assert_eq!(KEYS.1.verify(&KEYS.1.sign(&pass), 6), Some(pass));
         if let Ok(category) = "news".parse() {
             let unsubscribe = Unsubscribe { recipient: token.to_owned(), channel: Channel::Email, category };

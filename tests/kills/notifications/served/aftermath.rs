@@ -46,9 +46,9 @@ impl Aftermath {
 
     /// All that is not as it should be, a sentence each.
     pub(crate) fn wrong(&self) -> Vec<String> {
-        let Said { answered: Answered { unknown, ignored, faulty, .. }, in_vain, too_late } = &self.said;
+        let Said { answered: Answered { unknown, ignored, faulty, .. }, not_taken, too_late } = &self.said;
         let counted = [
-            (*in_vain, "calls with receipts were taken by no server"),
+            (*not_taken, "calls with receipts were taken by no server"),
             (*unknown, "receipts were of unknown messages"),
             (ignored + faulty, "receipts could not be read"),
         ];
@@ -71,7 +71,7 @@ pub(crate) struct Round<'a> {
 
 impl Round<'_> {
     /// A receipt whose process was killed waits for up to a minute until another one looks.
-    const PATIENCE: Duration = Duration::from_secs(90);
+    const SETTLES_WITHIN: Duration = Duration::from_secs(90);
     /// How many addresses of each kind are written to once more.
     const ADDRESSES: usize = 200;
 
@@ -105,7 +105,7 @@ impl Round<'_> {
 
     async fn until(&self, is_so: impl AsyncFn() -> Result<bool, Failure>) -> Result<(), Failure> {
         let began = Instant::now();
-        while !is_so().await? && began.elapsed() < Self::PATIENCE {
+        while !is_so().await? && began.elapsed() < Self::SETTLES_WITHIN {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Ok(())

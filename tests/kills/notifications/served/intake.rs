@@ -58,7 +58,7 @@ impl Accepted {
 enum Answer {
     Taken(Uuid, u64),
     Refused(String),
-    /// The server is away or busy, or nobody knows what became of the call.
+    /// The server is away or busy, or the outcome of the call is unknown.
     Again,
 }
 
@@ -68,7 +68,7 @@ impl Intake {
     /// How long an answer may take.
     const TIMEOUT: Duration = Duration::from_secs(10);
     /// How long a call is repeated.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const RETRY_FOR: Duration = Duration::from_secs(60);
 
     /// Calls these servers in turn, so often a second at most.
     pub(crate) fn to(servers: Vec<SocketAddr>, rate: Option<f64>) -> Self {
@@ -116,12 +116,12 @@ impl Intake {
         for repeated in 0.. {
             let server = self.servers[(number + repeated) % self.servers.len()];
             match self.call(server, &key, &body).await? {
-                Answer::Again if began.elapsed() > Self::PATIENCE => break,
+                Answer::Again if began.elapsed() > Self::RETRY_FOR => break,
                 Answer::Again => tokio::time::sleep(Duration::from_millis(100)).await,
                 answer => return Ok((answer, repeated)),
             }
         }
-        Err(format!("no server took request {} within {:?}", request.id, Self::PATIENCE).into())
+        Err(format!("no server took request {} within {:?}", request.id, Self::RETRY_FOR).into())
     }
 
     async fn call(&self, server: SocketAddr, key: &str, body: &str) -> Result<Answer, Failure> {

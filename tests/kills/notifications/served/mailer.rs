@@ -57,7 +57,7 @@ pub(crate) struct Mail {
 pub(crate) struct Said {
     pub(crate) answered: Answered,
     /// Calls that no server has taken.
-    pub(crate) in_vain: usize,
+    pub(crate) not_taken: usize,
     /// Mails to an address that were delivered long after its bounce was kept.
     pub(crate) too_late: Vec<Uuid>,
 }
@@ -140,7 +140,7 @@ impl Mailer {
     fn sent(&self, address: &Address, kinds: &[ReceiptKind], answered: Option<Answered>) {
         let mut book = self.book();
         let Some(answered) = answered else {
-            book.said.in_vain += 1;
+            book.said.not_taken += 1;
             return;
         };
         book.said.answered.add(answered);

@@ -25,7 +25,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// So many addresses of this machine that nobody listens at.
+    /// So many addresses of this machine without a listener.
     pub(crate) fn addresses(count: u16) -> io::Result<Vec<SocketAddr>> {
         // All are held until each has one, so that none is given twice.
         let held: Vec<TcpListener> =

@@ -78,7 +78,7 @@ impl Outage {
         match self.began {
             None => "none: too few messages".into(),
             Some(_) => format!(
-                "{:?}, {} calls in vain; the other provider {}, longest gap {:.0} ms; the primary was back {}",
+                "{:?}, {} failed calls; the other provider {}, longest gap {:.0} ms; the primary was back {}",
                 self.lasts,
                 self.refused,
                 millis(self.first_elsewhere),
@@ -109,7 +109,7 @@ mod tests {
         outage.delivered(began + lasts + Duration::from_millis(30));
         assert_eq!(
             outage.story(),
-            "2s, 2 calls in vain; the other provider after 7 ms, longest gap 393 ms; the primary was back after 30 ms"
+            "2s, 2 failed calls; the other provider after 7 ms, longest gap 393 ms; the primary was back after 30 ms"
         );
     }
 }

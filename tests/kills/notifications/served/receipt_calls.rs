@@ -65,7 +65,7 @@ impl Answered {
 impl ReceiptCalls {
     const TIMEOUT: Duration = Duration::from_secs(10);
     /// How long a call is repeated.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const RETRY_FOR: Duration = Duration::from_secs(30);
 
     /// Calls these servers in turn; the key is made for this run.
     pub(crate) fn to(servers: Vec<SocketAddr>) -> Self {
@@ -101,7 +101,7 @@ impl ReceiptCalls {
     pub(crate) async fn send(&self, events: &[Event]) -> Option<Answered> {
         let body = serde_json::json!({ "events": events }).to_string();
         let began = Instant::now();
-        while began.elapsed() < Self::PATIENCE {
+        while began.elapsed() < Self::RETRY_FOR {
             let number = self.calls.fetch_add(1, Relaxed);
             let server = self.servers[number % self.servers.len()];
             if let Ok(Some(answered)) = timeout(Self::TIMEOUT, self.call(server, &body)).await {

@@ -75,9 +75,9 @@ impl ReceiptsKept {
             let progress = progress.ok_or_else(|| format!("request {request} is not in the database"))?;
             Ok::<_, Failure>((*request, *bounds, progress.receipts))
         });
-        let told: Vec<_> = futures::stream::iter(asked).buffer_unordered(8).try_collect().await?;
+        let counted: Vec<_> = futures::stream::iter(asked).buffer_unordered(8).try_collect().await?;
         let (mut total, mut wrong) = (ReceiptCounts::default(), Vec::new());
-        for (request, (least, most), counts) in told {
+        for (request, (least, most), counts) in counted {
             counts.iter().for_each(|(kind, messages)| total.count(kind, messages));
             let fits = |(kind, messages)| (least.of(kind)..=most.of(kind)).contains(&messages);
             if !counts.iter().all(fits) {

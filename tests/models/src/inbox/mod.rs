@@ -2,7 +2,7 @@
 //!
 //! A message is delivered until it is acknowledged, also to several consumers at a time, because leases run out. A
 //! consumer may die or stand still at any point, and its commit may succeed without its hearing of it. Two messages
-//! carry the same id and not the same payload, which is somebody's mistake.
+//! carry the same id and not the same payload, which is a mistake of the sender.
 
 mod fault;
 mod step;
@@ -233,7 +233,7 @@ impl State {
         next
     }
 
-    /// Whether somebody has the key in an open transaction.
+    /// Whether an open transaction holds the key.
     fn is_locked(&self, id: usize) -> bool {
         let holds = |consumer: &Consumer| matches!(consumer, Consumer::Open(at) if DELIVERIES[*at].0 == id);
         self.consumers.iter().any(holds)

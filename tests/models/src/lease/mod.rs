@@ -1,7 +1,7 @@
 //! The lease: workers claim messages, handle them, and settle them by their claim ids.
 //!
 //! A worker holds one message at a time. Its claim's answer may be lost, it may die or stand still at any point, and what
-//! it has sent may arrive late, twice, or never. A lease may run out whatever its holder does, because nobody's clock is
+//! it has sent may arrive late, twice, or never. A lease may run out whatever its holder does, because no clock is
 //! believed.
 
 mod fault;
@@ -245,13 +245,13 @@ impl State {
         self.late.iter().any(|request| self.rows[request.message].newest != Some(request.claim))
     }
 
-    /// A claim id that nobody knows of.
+    /// A claim id that no process remembers.
     fn unused_claim(&self, message: usize) -> u8 {
         let used: Vec<u8> = self.claims(message).collect();
         (0..=u8::MAX).find(|id| !used.contains(id)).unwrap_or(u8::MAX)
     }
 
-    /// The claim ids of a message that somebody knows of, in a fixed order.
+    /// The claim ids of a message that a process remembers, in a fixed order.
     fn claims(&self, message: usize) -> impl Iterator<Item = u8> {
         let row = &self.rows[message];
         let workers =

@@ -23,7 +23,7 @@ pub struct Row {
     pub(super) allowed: u8,
     /// Past: its newest claim, whatever became of it.
     pub(super) newest: Option<u8>,
-    /// Past: those claims that anybody still knows of by which something was accepted, a bit for
+    /// Past: those claims that a process still remembers by which something was accepted, a bit for
     /// each.
     ended: u8,
     /// Past: how often its handler was begun.

@@ -131,7 +131,7 @@ fn takes_over(state: &State, by: usize, steps: &mut Vec<(Step, State)>) {
 fn dies(state: &State, process: usize, steps: &mut Vec<(Step, State)>) {
     let mut next = state.clone();
     next.processes[process] = Process::started(state.done.len());
-    // Its lease stays until it has run out, and nobody has its name again.
+    // Its lease stays until it has run out, and no other process has its name.
     if next.holder == Some(process) {
         next.holder = Some(DEAD);
     }

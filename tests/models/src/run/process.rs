@@ -5,7 +5,7 @@ pub struct Process {
     pub knows_fence: bool,
     /// What its books have in flight.
     pub flights: Vec<Option<Flight>>,
-    /// The answer to a claim that the stream has not heard yet: messages, each with the one that it is behind.
+    /// The answer to a claim that the stream has not received yet: messages, each with the one that it is behind.
     pub answer: Vec<(usize, Option<usize>)>,
     /// What the stream has in hand.
     pub run: Option<Run>,

@@ -18,7 +18,7 @@ impl Books {
         Self { accounts: [1, 0, 0, 0], topped_up: 0, spent: 0 }
     }
 
-    /// Whether the step would leave nobody with less than nothing.
+    /// Whether the step would leave no balance negative.
     pub(super) fn suffice(&self, step: usize) -> bool {
         let (account, amount) = EFFECTS[step];
         self.accounts[account] + amount >= 0

@@ -27,7 +27,7 @@ pub struct Saga {
     pub runners: usize,
     /// What becomes of it if a check finds no step.
     pub unbegun: Unbegun,
-    /// Whether somebody orders that it be called off, at any moment.
+    /// Whether an order may call it off at any moment.
     pub order: bool,
 }
 
@@ -53,11 +53,11 @@ pub struct State {
     check: bool,
     /// Whether the order is still there.
     order: bool,
-    /// Past: which steps somebody has undone, be there a row for it or not.
+    /// Past: which steps were undone, be there a row for it or not.
     undone: [bool; STEPS],
     /// Past: a step was taken after it had been undone.
     late: bool,
-    /// Past: somebody had to report a saga that cannot be.
+    /// Past: a runner reported a state that the protocol excludes.
     reported: bool,
 }
 
@@ -111,7 +111,7 @@ impl Protocol for Saga {
                 !called_off || s.steps[PIVOT..].iter().all(|step| *step != Some(SagaStepState::Done))
             }),
             Promise::always("the_steps_agree_with_the_saga", State::agrees),
-            Promise::always("nobody_has_to_report_a_bug", |s| !s.reported),
+            Promise::always("no_runner_reports_a_bug", |s| !s.reported),
             Promise::every_step("one_way_wins", |from, to| match (from.row, to.row) {
                 (Some((from, _)), Some((to, _))) => from == to || from.may_become(to),
                 (from, to) => from.is_none() || to.is_some(),
@@ -119,7 +119,7 @@ impl Protocol for Saga {
             Promise::still_possible("every_saga_can_still_end", |s| s.is_over() && !s.check && !s.order),
             Promise::happens("one_finishes", |s| s.is(SagaState::Finish)),
             Promise::happens("one_fails", |s| s.is(SagaState::Fail)),
-            Promise::happens("somebody_is_short_in_a_saga_that_finishes", |s| {
+            Promise::happens("a_balance_is_short_in_a_saga_that_finishes", |s| {
                 s.is(SagaState::Finish) && s.runners.iter().flatten().any(|runner| runner.short)
             }),
         ]

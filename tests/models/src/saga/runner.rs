@@ -2,7 +2,7 @@ use claimstream_domain::saga::{SagaEntry, SagaState, SagaStepState};
 
 use super::STEPS;
 
-/// Somebody in the middle of a saga, with what has been seen of it; it may be out of date.
+/// A process in the middle of a saga, with what it has seen of it; it may be out of date.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Runner {
     /// Why it looks at the saga.

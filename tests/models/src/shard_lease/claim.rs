@@ -20,8 +20,8 @@ impl ShardLease {
             return;
         }
         let mut agreed = state.clone();
-        let patient = self.fault != Some(Fault::WaitsForItsFence);
-        agreed.went_back |= agreed.processes[by].agrees(row.fence, patient);
+        let waits = self.fault != Some(Fault::WaitsForItsFence);
+        agreed.went_back |= agreed.processes[by].agrees(row.fence, waits);
         if agreed.processes[by].fence != row.fence {
             if agreed.processes[by].fence < row.fence {
                 agreed.processes[by].lose();

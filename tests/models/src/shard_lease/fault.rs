@@ -19,7 +19,7 @@ pub enum Fault {
     ReleasedUncharged,
     /// A process that hands out again what has run out in its own books counts no attempt.
     NotCountedAtHome,
-    /// A message is handed out although nobody knows whether the claim was written, and it was not.
+    /// A message is handed out although the claim may not have been written, and it was not.
     HandedOutUnwritten,
     /// A row whose fence went back is ignored as long as the books have anything in flight.
     WaitsForItsFence,

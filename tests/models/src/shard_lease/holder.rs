@@ -2,7 +2,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Holder {
     /// It is free.
-    Nobody,
+    Free,
     /// A process that lives.
     Process(usize),
     /// A process that has died.

@@ -119,7 +119,7 @@ impl Protocol for ShardLease {
             promises.push(Promise::happens("a_lease_is_released_while_its_holder_works", |s| {
                 let works =
                     |process: &Process| process.hands.iter().flatten().any(|hand| hand.wish == Wish::Decide);
-                s.released && s.table.row.holder == Holder::Nobody && s.processes.iter().any(works)
+                s.released && s.table.row.holder == Holder::Free && s.processes.iter().any(works)
             }));
         }
         if self.processes > 1 {
@@ -152,7 +152,7 @@ impl ShardLease {
     /// The lease runs out, and with it all that was handed out so far.
     fn time_passes(&self, state: &State, steps: &mut Vec<(Step, State)>) {
         let mut next = state.clone();
-        next.table.row.over = next.table.row.holder != Holder::Nobody;
+        next.table.row.over = next.table.row.holder != Holder::Free;
         for process in &mut next.processes {
             process.flights.iter_mut().flatten().for_each(|flight| flight.lapsed = true);
         }
@@ -173,7 +173,7 @@ impl ShardLease {
 
     /// An operator takes the lease from its holder, which hears nothing of it.
     fn is_released(&self, state: &State, steps: &mut Vec<(Step, State)>) {
-        if !self.releases || state.table.row.holder == Holder::Nobody {
+        if !self.releases || state.table.row.holder == Holder::Free {
             return;
         }
         let mut next = state.clone();
@@ -230,7 +230,7 @@ impl ShardLease {
         }
     }
 
-    /// Lets a message go without a word to anybody.
+    /// Lets a message go without an answer.
     fn drops(&self, state: &State, process: usize, hand: usize, steps: &mut Vec<(Step, State)>) {
         let mut next = state.clone();
         next.processes[process].hands[hand] = None;

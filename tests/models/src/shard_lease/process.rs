@@ -93,10 +93,10 @@ impl Process {
     }
 
     /// Takes note of the fence that was read; true if it goes on from one that went back.
-    pub(super) fn agrees(&mut self, fence: i8, patient: bool) -> bool {
+    pub(super) fn agrees(&mut self, fence: i8, waits: bool) -> bool {
         let flies = self.flights.iter().any(Option::is_some);
         let lapsed = self.flights.iter().flatten().all(|flight| flight.lapsed);
-        let went_back = flies && fence < self.fence && lapsed && patient;
+        let went_back = flies && fence < self.fence && lapsed && waits;
         if !flies || went_back {
             self.fence = fence;
         }

@@ -42,7 +42,7 @@ impl ShardLease {
         }
     }
 
-    /// What nobody was handed goes back although the store cannot be reached.
+    /// Messages that were not handed out go back although the store cannot be reached.
     fn gives_back_in_the_books_alone(
         &self,
         state: &State,
@@ -119,7 +119,7 @@ impl ShardLease {
 }
 
 impl State {
-    /// Nobody has the name of a dead process again.
+    /// No process has the name of a dead one again.
     fn forget_name(&mut self, process: usize) {
         for table in std::iter::once(&mut self.table).chain(&mut self.before) {
             if table.row.holder == Holder::Process(process) {

@@ -47,7 +47,7 @@ impl Row {
 
     /// Whether any process may take it: it has no holder, or was kept by one with nothing in flight until the time was over.
     pub(super) fn is_free(&self) -> bool {
-        self.holder == Holder::Nobody || (self.over && !self.flights.contains(&true))
+        self.holder == Holder::Free || (self.over && !self.flights.contains(&true))
     }
 
     /// Whether a write of this holder under this fence finds the row: where it is the holder's, or `free`.
@@ -60,7 +60,7 @@ impl Table {
     pub(super) fn with(messages: usize) -> Self {
         let message =
             Message { ended: false, attempts: 0, begun: 0, stale: false, doubled: false, raised: false };
-        let row = Row { holder: Holder::Nobody, fence: 0, over: false, flights: vec![false; messages] };
+        let row = Row { holder: Holder::Free, fence: 0, over: false, flights: vec![false; messages] };
         Self { row, messages: vec![message; messages] }
     }
 
@@ -71,7 +71,7 @@ impl Table {
                 message.count();
             }
         }
-        (self.row.holder, self.row.over) = (Holder::Nobody, false);
+        (self.row.holder, self.row.over) = (Holder::Free, false);
         self.row.fence += 1;
     }
 
@@ -109,7 +109,7 @@ impl Table {
         match request.left.contains(&true) {
             true => self.row.holder = request.by,
             false if request.keeps => (self.row.holder, self.row.over) = (request.by, false),
-            false => (self.row.holder, self.row.over) = (Holder::Nobody, false),
+            false => (self.row.holder, self.row.over) = (Holder::Free, false),
         }
     }
 }

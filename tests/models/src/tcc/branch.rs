@@ -15,7 +15,7 @@ pub struct Branch {
     used: i8,
     /// The transactions that have begun.
     pub(super) open: [Option<Open>; 2],
-    /// Past: it has told that it was cancelled, and has accepted a Try since.
+    /// Past: it has answered that it was cancelled, and has accepted a Try since.
     pub(super) hangs: bool,
 }
 
@@ -41,14 +41,14 @@ impl Branch {
         self.open[slot] = Some(Open { operation, saw });
     }
 
-    /// Commits what was begun; `told` says that a cancel was answered before. Returns the answer that the caller gets; an error
+    /// Commits what was begun; `answered` says that a cancel was answered before. Returns the answer that the caller gets; an error
     /// is no answer.
-    pub(super) fn commit(&mut self, open: Open, told: bool, fault: Option<Fault>) -> Option<Answer> {
+    pub(super) fn commit(&mut self, open: Open, answered: bool, fault: Option<Fault>) -> Option<Answer> {
         // The insert decides, or the lock on the row that is there: what counts is what the table holds by now.
         let found = if fault == Some(Fault::ReadThenInsert) { open.saw } else { self.marker };
         match rule(found, open.operation, fault) {
             Ok(change) => {
-                self.carry_out(change, told);
+                self.carry_out(change, answered);
                 Some(Answer::to(open.operation))
             }
             Err(BranchRefusal::LateTry) => {
@@ -61,7 +61,7 @@ impl Branch {
         }
     }
 
-    fn carry_out(&mut self, change: BranchMove, told: bool) {
+    fn carry_out(&mut self, change: BranchMove, answered: bool) {
         let (BranchMove::Insert(state) | BranchMove::Move(state)) = change else { return };
         self.marker = Some(state);
         let (available, reserved, used) = match state {
@@ -73,7 +73,7 @@ impl Branch {
         self.available += available;
         self.reserved += reserved;
         self.used += used;
-        self.hangs |= told && state == BranchState::Tried;
+        self.hangs |= answered && state == BranchState::Tried;
     }
 
     /// Nothing was made and nothing was lost.
@@ -82,7 +82,7 @@ impl Branch {
         parts.iter().all(|part| *part >= 0) && parts.iter().sum::<i8>() == STOCK
     }
 
-    /// Something is held exactly while the marker says so, and used exactly if it says so.
+    /// Something is held exactly while the marker says so, and used if and only if it says so.
     pub(super) fn agrees(&self) -> bool {
         let held = i8::from(self.marker == Some(BranchState::Tried));
         let used = i8::from(self.marker == Some(BranchState::Confirmed));

@@ -32,7 +32,7 @@ pub struct State {
     /// The participants.
     pub branches: [Branch; BRANCHES],
     sent: [[bool; 3]; BRANCHES],
-    told: [[bool; 5]; BRANCHES],
+    answered: [[bool; 5]; BRANCHES],
 }
 
 /// How many branches there are.
@@ -47,7 +47,7 @@ impl Protocol for Tcc {
             global: GlobalState::Trying,
             branches: [(); BRANCHES].map(|()| Branch::new()),
             sent: [[false; 3]; BRANCHES],
-            told: [[false; 5]; BRANCHES],
+            answered: [[false; 5]; BRANCHES],
         }
     }
 
@@ -83,7 +83,7 @@ impl Protocol for Tcc {
             Promise::happens("one_is_cancelled_before_its_try", |s| {
                 s.has_ended_with(BranchState::EmptyRollback)
             }),
-            Promise::happens("a_late_try_is_refused", |s| s.told[0][Answer::Refused as usize]),
+            Promise::happens("a_late_try_is_refused", |s| s.answered[0][Answer::Refused as usize]),
         ]
     }
 }
@@ -100,7 +100,7 @@ impl Tcc {
         if let GlobalAction::Note(event) = state.global.next_action(GlobalTrigger::Check) {
             self.notes(state, event, steps);
         }
-        if state.any_told(Answer::Declined) || state.any_told(Answer::Refused) {
+        if state.any_answered(Answer::Declined) || state.any_answered(Answer::Refused) {
             self.notes(state, GlobalEvent::TryFailed, steps);
         }
         let all = [
@@ -108,7 +108,7 @@ impl Tcc {
             (Answer::Confirmed, GlobalEvent::AllConfirmed),
             (Answer::Cancelled, GlobalEvent::AllCancelled),
         ];
-        for (_, event) in all.into_iter().filter(|(answer, _)| state.all_told(*answer)) {
+        for (_, event) in all.into_iter().filter(|(answer, _)| state.all_answered(*answer)) {
             self.notes(state, event, steps);
         }
     }
@@ -142,14 +142,14 @@ impl Tcc {
             gone.branches[branch].open[slot] = None;
             if operation == Operation::Try && gone.branches[branch].marker.is_none() {
                 let mut next = gone.clone();
-                next.told[branch][Answer::Declined as usize] = true;
+                next.answered[branch][Answer::Declined as usize] = true;
                 steps.push((Step::Declines { branch }, next));
             }
-            let told = state.told[branch][Answer::Cancelled as usize];
+            let answered = state.answered[branch][Answer::Cancelled as usize];
             let mut next = gone.clone();
-            let answer = next.branches[branch].commit(open, told, self.fault);
+            let answer = next.branches[branch].commit(open, answered, self.fault);
             if let Some(answer) = answer {
-                next.told[branch][answer as usize] = true;
+                next.answered[branch][answer as usize] = true;
             }
             steps.push((Step::Commits { operation, branch, answer }, next));
             steps.push((Step::Dies { operation, branch }, gone));
@@ -179,12 +179,12 @@ fn leads_to(from: BranchState, to: Option<BranchState>) -> bool {
 }
 
 impl State {
-    fn any_told(&self, answer: Answer) -> bool {
-        self.told.iter().any(|told| told[answer as usize])
+    fn any_answered(&self, answer: Answer) -> bool {
+        self.answered.iter().any(|answered| answered[answer as usize])
     }
 
-    fn all_told(&self, answer: Answer) -> bool {
-        self.told.iter().all(|told| told[answer as usize])
+    fn all_answered(&self, answer: Answer) -> bool {
+        self.answered.iter().all(|answered| answered[answer as usize])
     }
 
     fn has_ended_with(&self, marker: BranchState) -> bool {

@@ -40,8 +40,8 @@ fn inbox_a_found_row_that_counts_as_new_doubles_the_effect() {
 }
 
 #[test]
-fn inbox_a_repeat_that_is_told_by_its_id_alone_swallows_another_payload() {
-    let title = "inbox_a_repeat_that_is_told_by_its_id_alone_swallows_another_payload";
+fn inbox_a_repeat_that_is_recognised_by_its_id_alone_swallows_another_payload() {
+    let title = "inbox_a_repeat_that_is_recognised_by_its_id_alone_swallows_another_payload";
     let fault = with(Fault::PayloadIsNotCompared);
     show_that_it_breaks(title, &fault, "what_is_acknowledged_has_had_its_effect");
 }

@@ -34,7 +34,7 @@ fn s0_f1_expired_leases_are_never_reclaimed() {
         "every_message_can_still_end",
     );
     assert!(course.iter().any(|step| step.contains("dies") || step.contains("the answer is lost")));
-    // While nobody dies, the text's claim does lose nothing.
+    // While no process dies, the text's claim does lose nothing.
     let harmless = explore(&Lease { mishaps: false, late: 0, ..fault });
     assert_eq!(harmless.course("every_message_can_still_end"), None);
 }

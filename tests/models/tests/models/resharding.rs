@@ -50,7 +50,7 @@ fn a_move_without_the_fence_lets_a_relay_claim_what_it_read_before() {
 }
 
 #[test]
-fn a_shard_that_opens_too_soon_runs_beside_what_is_in_hand() {
-    let title = "a_shard_that_opens_too_soon_runs_beside_what_is_in_hand";
+fn a_shard_that_opens_too_soon_runs_with_messages_in_hand() {
+    let title = "a_shard_that_opens_too_soon_runs_with_messages_in_hand";
     show_that_it_breaks(title, &at_work(Some(Fault::OpensTooSoon)), "handlers_of_a_key_never_overlap");
 }

@@ -6,7 +6,7 @@ use claimstream_models::{
     show_that_it_breaks, show_that_it_keeps_every_promise,
 };
 
-/// Two runners, and nobody who calls the saga off from outside.
+/// Two runners, and no order that calls the saga off.
 const TWO_RUNNERS: Saga = Saga { fault: None, runners: 2, unbegun: Unbegun::Run, order: false };
 
 fn with(fault: Fault) -> Saga {
@@ -36,7 +36,7 @@ fn s4_f1_a_check_that_does_not_know_a_credit_reports_a_bug() {
     show_that_it_breaks(
         "s4_f1_a_check_that_does_not_know_a_credit_reports_a_bug",
         &with(Fault::CreditIsNotRecognised),
-        "nobody_has_to_report_a_bug",
+        "no_runner_reports_a_bug",
     );
 }
 

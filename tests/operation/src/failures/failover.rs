@@ -51,7 +51,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             // Guard: messages that were claimed before a failover are given back |
             // adapters/sea-orm/src/failover/mod.rs: the replica takes over with its source's `server_id`, so
             // the change is not noticed
-            suite.add_async_trial(
+            suite.add_async_test(
                 &name("what_is_acknowledged_is_there_though_the_last_commits_were_lost"),
                 async move {
                     let options = SeaOrmBackend::server(server.name, &url, strategy).options();

@@ -38,7 +38,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{}::lost_notes::{what}", server.name);
         let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
         let (steps, outcomes, lost, handlers) = (backend.clone(), backend.clone(), backend.clone(), backend);
-        suite.add_async_trial(
+        suite.add_async_test(
             &name("a_request_whose_notes_a_failover_has_lost_comes_to_its_end"),
             async move {
                 comes_to_its_end(&AtWire::on(&lost()).await).await;
@@ -46,17 +46,17 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         );
         // Guard: a fan-out step and its records share a transaction |
         // adapters/sea-orm/src/notifications/fan_outs.rs: a commit between the two
-        suite.add_async_trial(&name("a_step_whose_commit_went_unanswered_is_noted_again"), async move {
+        suite.add_async_test(&name("a_step_whose_commit_went_unanswered_is_noted_again"), async move {
             is_noted_again(&AtWire::on(&steps()).await).await;
         });
         // Guard: the delivery of a message is final |
         // adapters/sea-orm/src/sql/notifications/message_conclude.sql `conclude`: no condition on `status`
-        suite.add_async_trial(&name("an_outcome_whose_answer_was_lost_is_left_as_it_is"), async move {
+        suite.add_async_test(&name("an_outcome_whose_answer_was_lost_is_left_as_it_is"), async move {
             is_left_as_it_is(&AtWire::on(&outcomes()).await).await;
         });
         // Guard: a message that has ended is not sent again | app/notifications/src/message_handler.rs:
         // delivers at any status
-        suite.add_async_trial(&name("a_notification_whose_notes_went_unanswered_is_sent_once"), async move {
+        suite.add_async_test(&name("a_notification_whose_notes_went_unanswered_is_sent_once"), async move {
             is_sent_once(&AtWire::on(&handlers()).await).await;
         });
     }
@@ -178,7 +178,7 @@ async fn comes_to_its_end(setup: &AtWire) {
     assert_eq!((progress.recorded, progress.delivered, progress.total()), (RequestStatus::Dispatched, 1, 1));
 }
 
-/// An outbox of handlers at a wire that can be cut, and the same database beside it.
+/// An outbox of handlers at a wire that can be cut, and the same database without that wire.
 struct AtWire {
     wire: Wire,
     noting: Arc<SeaOrmOutbox>,

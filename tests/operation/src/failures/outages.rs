@@ -35,25 +35,25 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             // Guard: single statements use connections that return in time |
             // adapters/sea-orm/src/database/brief.rs `on`: no `lending`
             let what = "a_link_that_is_cut_at_the_ping_of_the_pool_keeps_no_place_in_it";
-            suite.add_async_trial(&name(what), async move {
+            suite.add_async_test(&name(what), async move {
                 keeps_no_place(&SeaOrmBackend::server(server.name, &silent, "skip_locked")).await;
             });
         }
-        suite.add_async_trial(&name("a_pool_of_dead_connections_costs_one_call"), async move {
+        suite.add_async_test(&name("a_pool_of_dead_connections_costs_one_call"), async move {
             let backend = SeaOrmBackend::server(server.name, &killed, "auto");
             costs_one_call(&backend).await;
         });
-        suite.add_async_trial(&name("a_settlement_whose_commit_went_unanswered_is_accepted"), async move {
+        suite.add_async_test(&name("a_settlement_whose_commit_went_unanswered_is_accepted"), async move {
             let backend = SeaOrmBackend::server(server.name, &lost, "auto");
             is_accepted(&backend).await;
         });
         // Guard: a commit of dead letters without an answer is read back |
         // adapters/sea-orm/src/dead_letters/letters.rs `move_page`: no `are_moved`
         let what = "a_revival_and_a_purge_whose_commit_went_unanswered_are_counted";
-        suite.add_async_trial(&name(what), async move {
+        suite.add_async_test(&name(what), async move {
             are_counted(&SeaOrmBackend::server(server.name, &dead, "auto")).await;
         });
-        suite.add_async_trial(&name("a_settlement_whose_one_answer_was_lost_is_accepted"), async move {
+        suite.add_async_test(&name("a_settlement_whose_one_answer_was_lost_is_accepted"), async move {
             let backend = SeaOrmBackend::server(server.name, &ended, "auto");
             is_accepted_without_a_commit(&backend).await;
         });
@@ -63,20 +63,20 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             // adapters/sea-orm/src/strategy/shard_lease/lease/lost_answer.rs `has_token`, and `took_effect`
             // in strategy/rows/read_back.rs: return the error, which passes
             let what = "a_question_about_a_lost_commit_that_fails_leaves_the_outcome_unknown";
-            suite.add_async_trial(&format!("{}::{strategy}::outages::{what}", server.name), async move {
+            suite.add_async_test(&format!("{}::{strategy}::outages::{what}", server.name), async move {
                 is_unknown(&SeaOrmBackend::server(server.name, &unanswered, strategy.name())).await;
             });
         }
         let parked = claimed.clone();
         // Guard: a retry in place is counted once | adapters/sea-orm/src/sql/shard_lease/park.sql: no
         // `attempts <= :attempts`
-        suite.add_async_trial(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
+        suite.add_async_test(&name("a_retry_of_unknown_outcome_is_counted_once"), async move {
             let backend = SeaOrmBackend::server(server.name, &parked, "shard_lease").ordered(Order::PerKey);
             counts_once(&backend).await;
         });
         // Guard: a claim that is not known completely is settled in a transaction |
         // adapters/sea-orm/src/strategy/rows/read.rs: `in_full` is always true
-        suite.add_async_trial(
+        suite.add_async_test(
             &name("a_claim_whose_answer_was_lost_is_settled_in_a_transaction"),
             async move {
                 let backend = SeaOrmBackend::server(server.name, &claimed, "preemptive_update");
@@ -288,7 +288,7 @@ async fn counts_once(backend: &SeaOrmBackend) {
     assert_eq!(row.try_get_by_index::<i64>(0).expect("a number"), 1);
 }
 
-/// An instance at a wire that can be cut, and the same database beside it.
+/// An instance at a wire that can be cut, and the same database without that wire.
 struct Cut {
     wire: Wire,
     instance: Instance,

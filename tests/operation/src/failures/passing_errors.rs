@@ -50,14 +50,14 @@ const MESSAGES: usize = 10;
 /// Adds them on every server that is here, with each strategy, and a full disk on SQLite and on MySQL.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let full = "sqlite::preemptive_update::passing_errors::a_full_disk_buries_nothing_that_was_handled";
-    suite.add_async_trial(full, async {
+    suite.add_async_test(full, async {
         a_full_file(&SeaOrmBackend::sqlite("preemptive_update")).await;
     });
     if let Some(server) = Server::ALL.into_iter().find(|server| server.name == "mysql-9.7")
         && server.url(&environment).is_some()
     {
         let full = "mysql-9.7::skip_locked::passing_errors::a_full_disk_buries_nothing_that_was_handled";
-        suite.add_async_trial(full, async move { a_full_tablespace(server).await });
+        suite.add_async_test(full, async move { a_full_tablespace(server).await });
     }
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
@@ -65,15 +65,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let name = |what: &str| format!("{}::{strategy}::passing_errors::{what}", server.name);
             let (injected, refused) = (url.clone(), url.clone());
             // Guard: unknown errors may pass | adapters/sea-orm/src/database/mysql_errors.rs: `_ => Corrupt`
-            suite.add_async_trial(&name("what_passes_buries_nothing_that_was_handled"), async move {
+            suite.add_async_test(&name("what_passes_buries_nothing_that_was_handled"), async move {
                 injected_errors(&SeaOrmBackend::server(server.name, &injected, strategy.name())).await;
             });
-            suite.add_async_trial(
-                &name("what_a_proxy_refuses_buries_nothing_that_was_handled"),
-                async move {
-                    refused_statements(&SeaOrmBackend::server(server.name, &refused, strategy.name())).await;
-                },
-            );
+            suite.add_async_test(&name("what_a_proxy_refuses_buries_nothing_that_was_handled"), async move {
+                refused_statements(&SeaOrmBackend::server(server.name, &refused, strategy.name())).await;
+            });
         }
     }
 }

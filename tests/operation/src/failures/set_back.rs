@@ -10,7 +10,7 @@ use sea_orm::{ConnectionTrait, Statement};
 
 use crate::{Fixture, Instance, LEASE, Ports, Server, Suite, backend::SeaOrmBackend};
 
-/// Adds the trials on SQLite and on every server that is here.
+/// Adds the tests on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let servers = Server::ALL.map(|server| (server.name, server.url(&environment)));
     let servers = servers.into_iter().filter_map(|(name, url)| Some((name, Some(url?))));
@@ -22,12 +22,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{store}::shard_lease::set_back::{what}");
         let what = "a_lone_process_goes_on_from_a_fence_that_went_back_when_its_claims_have_lapsed";
         let lone = backend();
-        suite.add_async_trial(&name(what), async move { goes_on(&lone).await });
+        suite.add_async_test(&name(what), async move { goes_on(&lone).await });
         // Guard: a shard that was free gets a new fence |
         // adapters/sea-orm/src/strategy/shard_lease/claim/hand_out.rs `next_fence`: by the state alone;
         // write.sql: no `:new_fence > fence`
         let what = "a_shard_that_was_free_gets_a_new_fence_whatever_the_books_say";
-        suite.add_async_trial(&name(what), async move { gets_a_new_fence(&backend()).await });
+        suite.add_async_test(&name(what), async move { gets_a_new_fence(&backend()).await });
     }
 }
 

@@ -24,21 +24,21 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static) {
     let name = |what: &str| format!("{store}::capabilities::{what}");
     let (tables, later, missing, printed) = (backend.clone(), backend.clone(), backend.clone(), backend);
-    suite.add_async_trial(&name("a_new_database_has_the_tables_of_what_it_is_used_for"), async move {
+    suite.add_async_test(&name("a_new_database_has_the_tables_of_what_it_is_used_for"), async move {
         has_the_tables_of_its_use(&tables()).await;
     });
     // Guard: a sweep leaves out what has no tables | adapters/sea-orm/src/sweep/whole.rs `all`: every part
-    suite.add_async_trial(&name("an_outbox_works_alone_and_is_used_for_more_later"), async move {
+    suite.add_async_test(&name("an_outbox_works_alone_and_is_used_for_more_later"), async move {
         is_used_for_more_later(&later()).await;
     });
-    suite.add_async_trial(&name("what_has_no_tables_is_refused_by_name"), async move {
+    suite.add_async_test(&name("what_has_no_tables_is_refused_by_name"), async move {
         is_refused(&missing()).await;
     });
     // Guard: a script that is printed leaves the shards of a database as they are |
     // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `WHERE NOT EXISTS`
     // Guard: a script that is printed leaves the view of a database with leases as it is |
     // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `with_kept_view`
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("a_printed_script_adds_to_a_database_and_changes_nothing_else"),
         async move {
             only_adds(&printed()).await;

@@ -18,16 +18,16 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let (mistaken, closed, expired, busy) = (url.clone(), url.clone(), url.clone(), url);
         // Guard: a password that has expired is no pool in use | adapters/sea-orm/src/database/connecting.rs
         // `no_connection`: `options.connect()`; fails on MariaDB
-        suite.add_async_trial(&name("an_expired_password_is_told_as_one"), async move {
+        suite.add_async_test(&name("an_expired_password_is_reported_as_one"), async move {
             expired_password(&expired).await;
         });
-        suite.add_async_trial(&name("a_mistake_in_the_url_is_told_with_what_would_help"), async move {
+        suite.add_async_test(&name("a_mistake_in_the_url_is_reported_with_what_would_help"), async move {
             mistakes(&mistaken, server.name).await;
         });
-        suite.add_async_trial(&name("a_refused_connection_is_told_as_one"), async move {
+        suite.add_async_test(&name("a_refused_connection_is_reported_as_one"), async move {
             refused_connection(&closed).await;
         });
-        suite.add_async_trial(&name("a_pool_in_use_is_told_as_one"), async move {
+        suite.add_async_test(&name("a_pool_in_use_is_reported_as_one"), async move {
             pool_in_use(&SeaOrmBackend::server(server.name, &busy, "preemptive_update")).await;
         });
     }
@@ -38,12 +38,12 @@ async fn mistakes(url: &str, name: &str) {
     let (server, _) = address.rsplit_once('/').expect("a database");
     let (_, place) = server.split_once('@').expect("a user");
     // In the clear MySQL does not even look at a password.
-    let told = match name.starts_with("mysql") {
+    let reported = match name.starts_with("mysql") {
         true => ["over TLS only", "ssl-mode=required"],
         false => ["1045", "user and the password"],
     };
     let wrong = [
-        (format!("mysql://root:secret@{place}/claimstream?{parameters}"), told),
+        (format!("mysql://root:secret@{place}/claimstream?{parameters}"), reported),
         (format!("{server}/claimstream_nowhere?{parameters}"), ["1049", "name another one"]),
         (format!("{server}?{parameters}"), ["names no database", "write it like mysql://"]),
         ("postgres://me:secret@host/db".to_owned(), ["postgres", "mysql://"]),
@@ -78,7 +78,7 @@ async fn expired_password(url: &str) {
     run(format!("DROP USER '{user}'@'%'")).await;
 }
 
-/// Nobody listens.
+/// The port has no listener.
 async fn refused_connection(url: &str) {
     let (_, place) = url.split_once('@').expect("a user");
     let (place, _) = place.split_once('/').expect("a database");
@@ -92,7 +92,7 @@ async fn refused_connection(url: &str) {
     assert!(text.contains(&closed) && text.contains("refused") && !text.contains("pool"), "{text}");
 }
 
-/// All connections are in somebody's transactions.
+/// All connections are in open transactions.
 async fn pool_in_use(backend: &SeaOrmBackend) {
     let url = backend.database().await.expect("a database");
     let options =

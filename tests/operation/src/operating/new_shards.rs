@@ -13,20 +13,20 @@ use tokio::time::sleep;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
-/// Adds the trial on SQLite and on every server that is here, with each strategy that keeps a relay to its shards or to its rows.
+/// Adds the test on SQLite and on every server that is here, with each strategy that keeps a relay to its shards or to its rows.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         // Guard: a new shard opens when its old one holds nothing older |
         // adapters/sea-orm/src/resharding/run.rs `open_heirs`: opens though messages are in hand
         let name =
             |store: &str| format!("{store}::{strategy}::resharding::a_new_shard_waits_for_what_is_in_hand");
-        suite.add_async_trial(&name("sqlite"), async move {
+        suite.add_async_test(&name("sqlite"), async move {
             waits_for_what_is_in_hand(&SeaOrmBackend::sqlite(strategy)).await;
         });
         for server in Server::ALL {
             let Some(url) = server.url(&environment) else { continue };
             let backend = SeaOrmBackend::server(server.name, &url, strategy);
-            suite.add_async_trial(&name(server.name), async move {
+            suite.add_async_test(&name(server.name), async move {
                 waits_for_what_is_in_hand(&backend).await;
             });
         }

@@ -21,23 +21,23 @@ use crate::{
 
 /// Adds the openings on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    suite.add_async_trial("sqlite::openings::first_starts_agree_on_the_shards", async {
+    suite.add_async_test("sqlite::openings::first_starts_agree_on_the_shards", async {
         agree_on_the_shards(&SeaOrmBackend::sqlite("auto")).await;
     });
     // Guard: a version that is applied is left alone | adapters/sea-orm/src/outbox/schema.rs `apply`: all
     // versions
-    suite.add_async_trial("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
-        waits_for_nobody(&SeaOrmBackend::sqlite("auto")).await;
+    suite.add_async_test("sqlite::openings::an_opening_waits_for_no_open_transaction", async {
+        does_not_wait(&SeaOrmBackend::sqlite("auto")).await;
     });
-    suite.add_async_trial("sqlite::openings::a_process_continues_on_a_newer_schema", async {
+    suite.add_async_test("sqlite::openings::a_process_continues_on_a_newer_schema", async {
         continues_on_a_newer_schema(&SeaOrmBackend::sqlite("auto")).await;
     });
-    suite.add_async_trial("sqlite::openings::an_older_schema_that_may_not_be_changed_is_refused", async {
+    suite.add_async_test("sqlite::openings::an_older_schema_that_may_not_be_changed_is_refused", async {
         is_refused_on_an_older_schema(&SeaOrmBackend::sqlite("auto")).await;
     });
     // Guard: a file that cannot be opened is named | adapters/sea-orm/src/database/connecting.rs `refused`:
     // no `SQLITE_CANTOPEN`
-    suite.add_async_trial("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
+    suite.add_async_test("sqlite::openings::a_file_that_cannot_be_opened_is_named", async {
         let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a database");
         let (address, parameters) = url.split_once('?').unwrap_or((&url, ""));
         let url = format!("{address}-no-folder/shop.db?{parameters}");
@@ -53,35 +53,35 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let url = url.clone();
             let name =
                 format!("{}::{strategy}::openings::a_process_continues_on_a_newer_schema", server.name);
-            suite.add_async_trial(&name, async move {
+            suite.add_async_test(&name, async move {
                 continues_on_a_newer_schema(&SeaOrmBackend::server(server.name, &url, strategy)).await;
             });
         }
         let older = url.clone();
-        suite.add_async_trial(&name("an_older_schema_that_may_not_be_changed_is_refused"), async move {
+        suite.add_async_test(&name("an_older_schema_that_may_not_be_changed_is_refused"), async move {
             is_refused_on_an_older_schema(&SeaOrmBackend::server(server.name, &older, "auto")).await;
         });
-        suite.add_async_trial(&name("an_opening_waits_for_no_open_transaction"), async move {
-            waits_for_nobody(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
+        suite.add_async_test(&name("an_opening_waits_for_no_open_transaction"), async move {
+            does_not_wait(&SeaOrmBackend::server(server.name, &busy, "auto")).await;
         });
         // Guard: a process that stands still in the probe of `auto` delays no other | adapters/sea-orm/src/database/probe.rs `look`:
         // `lock` in place of the first `skip`
         let probing = url.clone();
-        suite.add_async_trial(&name("an_opening_waits_for_no_probe_of_another_process"), async move {
+        suite.add_async_test(&name("an_opening_waits_for_no_probe_of_another_process"), async move {
             waits_for_no_probe(&SeaOrmBackend::server(server.name, &probing, "auto")).await;
         });
         // Guard: rows of a statement fit into one TLS record | adapters/sea-orm/src/database/server.rs
         // `packet`: never encrypted
-        suite.add_async_trial(
+        suite.add_async_test(
             &name("encrypted_rows_go_together_as_far_as_a_record_carries_them"),
             async move {
                 fit_into_records(&SeaOrmBackend::server(server.name, &encrypted, "auto"), server.name).await;
             },
         );
-        suite.add_async_trial(&name("first_starts_agree_on_the_shards"), async move {
+        suite.add_async_test(&name("first_starts_agree_on_the_shards"), async move {
             agree_on_the_shards(&SeaOrmBackend::server(server.name, &url, "auto")).await;
         });
-        suite.add_async_trial(&name("a_pool_of_one_connection_is_refused"), async move {
+        suite.add_async_test(&name("a_pool_of_one_connection_is_refused"), async move {
             let one = [
                 ("max_connections", OpenOptions { max_connections: 1, ..OpenOptions::default() }),
                 ("relay_connections", OpenOptions { relay_connections: 1, ..OpenOptions::default() }),
@@ -116,7 +116,7 @@ async fn agree_on_the_shards(backend: &SeaOrmBackend) {
 }
 
 /// Each enqueue shares a lock on the row that tells outboxes apart until its transaction ends.
-async fn waits_for_nobody(backend: &SeaOrmBackend) {
+async fn does_not_wait(backend: &SeaOrmBackend) {
     let url = backend.fresh_database().await.expect("a database");
     let first = SeaOrmOutbox::open(&url, OpenOptions::default()).await.expect("open");
     let tx = first.begin().await.expect("begin");
@@ -139,7 +139,7 @@ async fn waits_for_no_probe(backend: &SeaOrmBackend) {
     let first = open().await.expect("open");
     let probing = first.connection().begin().await.expect("begin");
     probing.query_all_raw(sql("probe/lock", &vec![])).await.expect("a lock");
-    let second = open().await.expect("an opening beside a probe");
+    let second = open().await.expect("an opening during a probe");
     assert_eq!(second.strategy(), first.strategy());
     probing.rollback().await.expect("rollback");
 }

@@ -13,13 +13,13 @@ use crate::{
     statement::{bytes, sql},
 };
 
-/// Adds the trial on every server that is here.
+/// Adds the test on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let backend = SeaOrmBackend::server(server.name, &url, "auto");
         let name = format!("{}::auto::operators_reads::they_walk_along_keys", server.name);
-        suite.add_async_trial(&name, async move { walk_along_keys(&backend).await });
+        suite.add_async_test(&name, async move { walk_along_keys(&backend).await });
     }
 }
 
@@ -232,7 +232,7 @@ async fn fill(outbox: &SeaOrmOutbox) {
     let keys = "claimstream_dedup (queue, dedup_key, message_id, created_at)";
     let requests = "claimstream_notification_request (id, status, request, created_at, changed_at)";
     let records = "claimstream_notification_message (id, request_id, channel, recipient, status, created_at, changed_at)";
-    // One shard of the queue that is asked about has a lease, and somebody holds it.
+    // One shard of the queue that is asked about has a lease, and it is held.
     let lease = |n: usize| {
         let queue = if n == 3 { "orders" } else { queue(n) };
         format!("('{queue}', {n}, UNHEX('0102030405060708'), 1, {}, 0, 0)", died(n))

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
-/// Adds the trial on SQLite and on every server that is here, with strategies that claim in different ways.
+/// Adds the test on SQLite and on every server that is here, with strategies that claim in different ways.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         add(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
@@ -26,7 +26,7 @@ fn add(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
     // Guard: the view shows messages in flight under `shard_lease` |
     // adapters/sea-orm/src/sql/tables/shard_lease_1.mysql.sql: no lease is joined; the same in shard_lease_1.sqlite.sql
     let name = format!("{store}::{strategy}::outbox_view::it_shows_where_each_message_stands");
-    suite.add_async_trial(&name, async move { shows_where_each_message_stands(&backend).await });
+    suite.add_async_test(&name, async move { shows_where_each_message_stands(&backend).await });
 }
 
 /// A row of the view: status, retry_count, lock_owner, last_error, and whether next_retry_time, lock_until, created_at and

@@ -11,13 +11,13 @@ use crate::{
     statement::{bytes, sql},
 };
 
-/// Adds the trial on every server that is here.
+/// Adds the test on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let backend = SeaOrmBackend::server(server.name, &url, "auto");
         let name = format!("{}::auto::resharding::its_statements_walk_along_keys", server.name);
-        suite.add_async_trial(&name, async move { walk_along_keys(&backend).await });
+        suite.add_async_test(&name, async move { walk_along_keys(&backend).await });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which rights a database user needs: those that the page about them grants, and the users of these trials have no others.
+//! Which rights a database user needs: those that the page about them grants, and the users of these tests have no others.
 //! Promise: the rights of `docs/rights.md` are enough for everything
 
 use std::{collections::BTreeSet, time::Duration};
@@ -40,14 +40,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
                 "{}::{strategy}::rights::a_user_with_those_of_the_page_can_do_everything",
                 server.name
             );
-            suite.add_async_trial(&name, async move { can_do_everything(&backend()).await });
+            suite.add_async_test(&name, async move { can_do_everything(&backend()).await });
         }
         let backend = move || SeaOrmBackend::server(server.name, &url, "preemptive_update");
         let (makes, examined, asked, alone) =
             (backend.clone(), backend.clone(), backend.clone(), backend.clone());
         // Guard: a user without rights on leases that are not there reads none |
         // adapters/sea-orm/src/database/capability.rs `rows_of`: the error
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::rights::an_outbox_alone_needs_the_rights_of_its_own_tables", server.name),
             async move {
                 is_enough_for_an_outbox(&alone()).await;
@@ -55,20 +55,20 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         );
         // Guard: a question of doctor that fails keeps no other from its answer |
         // adapters/sea-orm/src/doctor/finding.rs `examined`: nothing in place of the failure
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::rights::doctor_asks_on_where_a_question_fails", server.name),
             async move {
                 is_asked_on(&asked()).await;
             },
         );
         // Guard: rights to settle are examined | adapters/sea-orm/src/doctor/checks.rs: no `examine_rights`
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::rights::doctor_fails_without_a_right_that_settlements_need", server.name),
             async move {
                 is_examined(&examined()).await;
             },
         );
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::rights::a_user_with_those_of_the_page_makes_the_tables", server.name),
             async move {
                 makes_the_tables(&makes()).await;
@@ -76,7 +76,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         );
         // Guard: a missing right or table comes with advice | adapters/sea-orm/src/database/classify.rs
         // `advice`: none
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::rights::a_right_that_is_missing_is_named", server.name),
             async move {
                 is_named(&backend()).await;

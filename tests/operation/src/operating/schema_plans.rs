@@ -13,15 +13,15 @@ use crate::{
     fixture::{Command, Wire},
 };
 
-/// Adds the trials on SQLite and on every server that is here.
+/// Adds the tests on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
-    suite.add_async_trial(
+    suite.add_async_test(
         "sqlite::schema_plans::a_plan_changes_nothing_and_an_opening_leaves_nothing",
         async {
             changes_nothing(&SeaOrmBackend::sqlite("auto"), Dialect::Sqlite).await;
         },
     );
-    suite.add_async_trial("sqlite::schema_plans::a_file_that_is_not_there_is_not_made", async {
+    suite.add_async_test("sqlite::schema_plans::a_file_that_is_not_there_is_not_made", async {
         let url = SeaOrmBackend::sqlite("auto").fresh_database().await.expect("a place");
         let plan = plan(&url).await;
         assert!(plan.capabilities.iter().all(|one| one.applied == 0) && !plan.steps.is_empty(), "{plan:?}");
@@ -32,13 +32,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let name = |what: &str| format!("{}::schema_plans::{what}", server.name);
         let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
         let (unchanged, sent, rights) = (backend.clone(), backend.clone(), backend);
-        suite.add_async_trial(&name("a_plan_changes_nothing_and_an_opening_leaves_nothing"), async move {
+        suite.add_async_test(&name("a_plan_changes_nothing_and_an_opening_leaves_nothing"), async move {
             changes_nothing(&unchanged(), Dialect::MySql).await
         });
-        suite.add_async_trial(&name("a_plan_is_what_an_opening_sends"), async move {
+        suite.add_async_test(&name("a_plan_is_what_an_opening_sends"), async move {
             is_what_is_sent(&sent()).await;
         });
-        suite.add_async_trial(&name("the_rights_of_a_plan_are_those_that_it_takes"), async move {
+        suite.add_async_test(&name("the_rights_of_a_plan_are_those_that_it_takes"), async move {
             are_the_rights(&rights()).await;
         });
     }

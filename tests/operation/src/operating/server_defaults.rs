@@ -97,9 +97,9 @@ const DEFAULTS: &[(&str, &str)] = &[
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL.into_iter().filter(|server| server.url(&environment).is_some()) {
         let name = format!("{}::server_defaults::change_nothing", server.name);
-        suite.add_async_trial(&name, change_nothing(server));
+        suite.add_async_test(&name, change_nothing(server));
         let name = format!("{}::server_defaults::every_variable_of_a_session_is_listed", server.name);
-        suite.add_async_trial(&name, has_no_unlisted_variable(server.url(&environment).expect("a URL")));
+        suite.add_async_test(&name, has_no_unlisted_variable(server.url(&environment).expect("a URL")));
     }
 }
 

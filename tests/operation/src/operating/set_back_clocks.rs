@@ -23,11 +23,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         // `examine_set_back`
         let name = format!("{store}::auto::set_back_clocks::doctor_warns_of_a_clock_that_was_set_back");
         let resumed = backend.clone();
-        suite.add_async_trial(&name, async move { warns(&backend()).await });
+        suite.add_async_test(&name, async move { warns(&backend()).await });
         // Guard: a queue that was resumed stays so while the clock shows an earlier moment |
         // adapters/sea-orm/src/sql/claim/peek.sql: `resumed_at` of queues as well
         let name = format!("{store}::auto::set_back_clocks::a_queue_that_was_resumed_stays_so");
-        suite.add_async_trial(&name, async move { stays_resumed(&resumed()).await });
+        suite.add_async_test(&name, async move { stays_resumed(&resumed()).await });
     }
 }
 
@@ -39,7 +39,7 @@ async fn warns(backend: &SeaOrmBackend) {
     let instance = Instance::new(7, Ports::of(store), Fixture::fresh_queue(), 10);
     instance.finds_nothing().await;
     let most = Duration::from_secs(5);
-    for (back, told) in [
+    for (back, reported) in [
         (Duration::ZERO, None),
         (most, None),
         (most + Duration::from_micros(1), Some("by 5 s or more")),
@@ -49,9 +49,9 @@ async fn warns(backend: &SeaOrmBackend) {
         let store = backend.open(&url, Some(FrozenClock::at(start - back))).await.expect("open");
         let found = store.doctor().await.expect("doctor").into_iter().find(warned);
         let detail = found.map(|finding| finding.detail).unwrap_or_default();
-        match told {
+        match reported {
             None => assert_eq!(detail, ""),
-            Some(told) => assert!(detail.contains(told), "{detail}"),
+            Some(reported) => assert!(detail.contains(reported), "{detail}"),
         }
     }
 }

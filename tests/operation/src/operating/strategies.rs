@@ -32,15 +32,15 @@ fn add(
     for strategy in marking.iter().copied() {
         let name = |what: &str| format!("{store}::{strategy}::strategies::{what}");
         let of = Arc::clone(&backend);
-        suite.add_async_trial(&name("doctor_warns_of_a_mix"), async move {
+        suite.add_async_test(&name("doctor_warns_of_a_mix"), async move {
             warns_of_a_mix(&Mix::of(&*of, strategy).await).await;
         });
         let of = Arc::clone(&backend);
-        suite.add_async_trial(&name("doctor_is_content_after_a_change_in_order"), async move {
+        suite.add_async_test(&name("doctor_is_content_after_a_change_in_order"), async move {
             is_content_after_a_change(&Mix::of(&*of, strategy).await).await;
         });
         let of = Arc::clone(&backend);
-        suite.add_async_trial(&name("doctor_warns_for_a_lease_after_a_kill_and_says_so"), async move {
+        suite.add_async_test(&name("doctor_warns_for_a_lease_after_a_kill_and_says_so"), async move {
             warns_for_a_lease_after_a_kill(&Mix::of(&*of, strategy).await).await;
         });
     }

@@ -18,7 +18,7 @@ use sea_orm::ConnectionTrait;
 
 use crate::{Fixture, Server, Suite, backend::SeaOrmBackend};
 
-/// Adds the trial on SQLite and on every server that is here.
+/// Adds the test on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add(suite, "sqlite", SeaOrmBackend::sqlite("preemptive_update"));
     for server in Server::ALL {
@@ -29,14 +29,14 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 fn add(suite: &mut Suite, store: &str, backend: SeaOrmBackend) {
     let name = format!("{store}::telemetry::a_store_measures_what_it_does_by_itself");
-    suite.add_async_trial(&name, async move { measures_what_it_does_by_itself(&backend).await });
+    suite.add_async_test(&name, async move { measures_what_it_does_by_itself(&backend).await });
 }
 
 /// How often each thing happened.
 #[derive(Default, Debug)]
-struct Heard(Mutex<BTreeMap<String, u64>>);
+struct Recorded(Mutex<BTreeMap<String, u64>>);
 
-impl Telemetry for Heard {
+impl Telemetry for Recorded {
     fn record(&self, measured: Measured<'_>) {
         let (what, count) = match measured {
             Measured::Enqueued { queue, messages } => (format!("enqueued {queue}"), messages as u64),
@@ -51,7 +51,7 @@ impl Telemetry for Heard {
     }
 }
 
-impl Heard {
+impl Recorded {
     fn count(&self, what: &str) -> u64 {
         self.0.lock().expect("no panic").get(what).copied().unwrap_or_default()
     }
@@ -59,8 +59,8 @@ impl Heard {
 
 async fn measures_what_it_does_by_itself(backend: &SeaOrmBackend) {
     let url = backend.database().await.expect("a database");
-    let heard = Arc::<Heard>::default();
-    let telemetry: Arc<dyn Telemetry> = heard.clone();
+    let recorded = Arc::<Recorded>::default();
+    let telemetry: Arc<dyn Telemetry> = recorded.clone();
     let clock = FrozenClock::at(Fixture::start().as_micros());
     let options = OpenOptions {
         telemetry: Some(Arc::clone(&telemetry)),
@@ -74,8 +74,12 @@ async fn measures_what_it_does_by_itself(backend: &SeaOrmBackend) {
     let keyed = |n| message("mails", n).unique_by("once".parse().expect("a key"));
     let all = [message("orders", 1), message("orders", 2), keyed(3), keyed(4)];
     outbox.enqueue_now(&all).await.expect("enqueue");
-    assert_eq!((heard.count("enqueued orders"), heard.count("enqueued mails")), (2, 1), "one was known");
-    assert!(heard.count("connection callers") >= 1, "{heard:?}");
+    assert_eq!(
+        (recorded.count("enqueued orders"), recorded.count("enqueued mails")),
+        (2, 1),
+        "one was known"
+    );
+    assert!(recorded.count("connection callers") >= 1, "{recorded:?}");
     // A sweep leaves a body whose age does not prove that it was stored before its message was settled.
     clock.advance(Duration::from_secs(60));
 
@@ -86,14 +90,14 @@ async fn measures_what_it_does_by_itself(backend: &SeaOrmBackend) {
         claims.try_next().await.expect("a claim").expect("a message").ack().await.expect("ack");
     }
     claims.close().await.expect("close");
-    assert_eq!((heard.count("claimed"), heard.count("waited")), (2, 2));
+    assert_eq!((recorded.count("claimed"), recorded.count("waited")), (2, 2));
     let swept = outbox.sweep().await.expect("sweep");
-    assert_eq!((swept.bodies, heard.count("swept")), (2, 2));
-    deadlocks_are_measured(&outbox, &heard).await;
+    assert_eq!((swept.bodies, recorded.count("swept")), (2, 2));
+    deadlocks_are_measured(&outbox, &recorded).await;
 }
 
 /// A trigger plays a deadlock, because real ones come when they like. SQLite knows no such error.
-async fn deadlocks_are_measured(outbox: &SeaOrmOutbox, heard: &Heard) {
+async fn deadlocks_are_measured(outbox: &SeaOrmOutbox, recorded: &Recorded) {
     if outbox.dialect() != Dialect::MySql {
         return;
     }
@@ -103,6 +107,6 @@ async fn deadlocks_are_measured(outbox: &SeaOrmOutbox, heard: &Heard) {
     let message = NewMessage::json(QueueName::new("orders").expect("a name"), &1).expect("a message");
     let refused = outbox.enqueue_now(&[message]).await.expect_err("a deadlock each time");
     assert_eq!(refused.kind(), StoreErrorKind::Transient);
-    assert_eq!(heard.count("restarted enqueue"), 5, "{heard:?}");
-    assert_eq!(heard.count("enqueued orders"), 2, "what failed is not counted");
+    assert_eq!(recorded.count("restarted enqueue"), 5, "{recorded:?}");
+    assert_eq!(recorded.count("enqueued orders"), 2, "what failed is not counted");
 }

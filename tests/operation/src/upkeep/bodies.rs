@@ -19,7 +19,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, takes_what_is_finished);
     let what = "a_key_that_is_no_text_is_swept_like_any_other";
     place.add(suite, "auto", keep(), what, sweeps_a_key_that_is_no_text);
-    let what = "a_message_that_cannot_be_read_stands_in_nobodys_way";
+    let what = "a_message_that_cannot_be_read_blocks_no_other_one";
     place.add(suite, "auto", keep(), what, steps_over_what_cannot_be_read);
     // Guard: live rows that cannot be read stop no sweep | adapters/sea-orm/src/sql/sweep/live.mysql.sql and
     // live.sqlite.sql: no `NOT {unreadable q}`

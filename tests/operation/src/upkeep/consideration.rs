@@ -1,4 +1,4 @@
-//! A sweep is considerate: it waits where the server has it hard, and holds up nobody who writes.
+//! A sweep is considerate: it waits while the server is under load, and delays no writer.
 //! Promise: a sweep waits while history is long or replicas are behind, and no producer waits for a sweep
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_domain::{DedupKey, Enqueued, Retention, StrainLimit};
+use claimstream_domain::{DedupKey, Enqueued, LoadLimit, Retention};
 use claimstream_ports::{Enqueue, StoreError};
 use claimstream_sea_orm::{LagGauge, Swept};
 use claimstream_testbed::eventually;
@@ -51,7 +51,7 @@ impl Replica {
         let (lag, (tell, looks)) = (Arc::new(AtomicU64::new(seconds)), mpsc::unbounded_channel());
         let behind = Arc::clone(&lag);
         let gauge = LagGauge::new(move || {
-            // Nobody listens once the trial is over.
+            // The send fails once the test is over.
             let _ = tell.send(());
             Some(Duration::from_secs(behind.load(Ordering::SeqCst)))
         });
@@ -109,21 +109,21 @@ async fn waits_for_replicas(setup: Setup) {
 async fn waits_for_history(setup: Setup) {
     const CHANGES: u64 = 600;
     finished_long_ago(&setup).await;
-    let beside = Database::connect(&setup.url).await.expect("connect");
-    let snapshot = beside.begin_with_config(Some(IsolationLevel::RepeatableRead), None).await.expect("begin");
+    let other = Database::connect(&setup.url).await.expect("connect");
+    let snapshot = other.begin_with_config(Some(IsolationLevel::RepeatableRead), None).await.expect("begin");
     number(&snapshot, "SELECT COUNT(*) FROM claimstream_message").await;
     for n in 0..CHANGES {
         let change = format!("UPDATE claimstream_message SET shard = {} WHERE id = {}", n % 2, hex(id(1)));
-        beside.execute_unprepared(&change).await.expect("a change");
+        other.execute_unprepared(&change).await.expect("a change");
     }
     let (mut replica, gauge) = Replica::behind(0);
-    let limit = StrainLimit { history: CHANGES / 2, ..StrainLimit::default() };
+    let limit = LoadLimit { history: CHANGES / 2, ..LoadLimit::default() };
     let limited = setup.again(|options| (options.strain_limit, options.lag) = (limit, Some(gauge))).await;
     let mut sweeping = sweep(&limited);
     replica.looked_at_twice(&mut sweeping).await;
     assert_eq!(setup.bodies().await, FINISHED as i64);
     snapshot.rollback().await.expect("rollback");
-    let unlimited = StrainLimit { history: u64::MAX, ..StrainLimit::default() };
+    let unlimited = LoadLimit { history: u64::MAX, ..LoadLimit::default() };
     let unlimited = setup.again(|options| options.strain_limit = unlimited).await;
     unlimited.outbox.sweep().await.expect("sweep");
     assert_eq!(setup.bodies().await, 0);
@@ -150,8 +150,8 @@ async fn goes_on_without_sight(setup: Setup) {
 /// In the middle of a chunk, with rows locked on both sides of what is enqueued.
 async fn holds_up_no_producer(setup: Setup) {
     finished_long_ago(&setup).await;
-    let beside = Database::connect(&setup.url).await.expect("connect");
-    let obstacle = beside.begin().await.expect("begin");
+    let other = Database::connect(&setup.url).await.expect("connect");
+    let obstacle = other.begin().await.expect("begin");
     let lock = |n| format!("SELECT id FROM claimstream_message WHERE id = {} FOR UPDATE", hex(id(n)));
     number_of_rows(&obstacle, &lock(50)).await;
     let producer = setup.again(|_| {}).await;
@@ -159,7 +159,7 @@ async fn holds_up_no_producer(setup: Setup) {
     let sweeping = sweep(&setup.at_url(wire.url.clone(), |_| {}).await);
     let first = format!("{} NOWAIT", lock(1));
     eventually("the sweep has locked the first row", || async {
-        beside.execute_unprepared(&first).await.is_err()
+        other.execute_unprepared(&first).await.is_err()
     })
     .await;
     let newcomers: Vec<_> = (0..60).map(|n| producer.of_id(Uuid::from_u128(n * 1000 + 500))).collect();
@@ -195,10 +195,10 @@ async fn keeps_the_key_of_what_is_enqueued_meanwhile(setup: Setup) {
     producer.outbox.enqueue(&transaction, &[again]).await.expect("enqueue");
     let wire = Wire::to(&setup.url).await.expect("a port");
     let sweeping = sweep(&setup.at_url(wire.url.clone(), |_| {}).await);
-    let beside = Database::connect(&setup.url).await.expect("connect");
+    let other = Database::connect(&setup.url).await.expect("connect");
     let first = "SELECT message_id FROM claimstream_dedup WHERE dedup_key = 'a' FOR UPDATE NOWAIT";
     eventually("the sweep has locked the first key", || async {
-        beside.execute_unprepared(first).await.is_err()
+        other.execute_unprepared(first).await.is_err()
     })
     .await;
     producer.outbox.commit(transaction).await.expect("commit");

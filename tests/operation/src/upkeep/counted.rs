@@ -36,7 +36,7 @@ async fn count_is_taken(setup: Setup) {
     let note = PauseNote::new("ann", None).expect("a note");
     assert!(setup.outbox.pause(&queue, &note).await.expect("a pause"));
     assert!(setup.outbox.resume(&queue, "ann").await.expect("a resumption"));
-    assert!(!names_stray(&setup).await, "after a resumption the check counts anew");
+    assert!(!names_stray(&setup).await, "after a resumption the check counts again");
 }
 
 /// Whether the check names messages in shards that are not there.

@@ -26,12 +26,12 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
         place.add(suite, strategy, keep(), &what, gets_its_body_back);
         // Guard: a dead letter whose id another message has is revived under a new one |
         // adapters/sea-orm/src/dead_letters/letters.rs `revive_page`: `others` ignored
-        let what = named("a_letter_is_revived_beside_another_message_of_its_id");
-        place.add(suite, strategy, keep(), &what, is_revived_beside_another);
+        let what = named("a_letter_is_revived_while_another_message_has_its_id");
+        place.add(suite, strategy, keep(), &what, is_revived_with_a_duplicate);
         // Guard: a dead letter makes way for a second one of its id |
         // adapters/sea-orm/src/dead_letters/letters.rs: no `Conflict` arm
-        let what = named("a_message_is_buried_beside_a_letter_of_its_id");
-        place.add(suite, strategy, keep(), &what, is_buried_beside_another);
+        let what = named("a_message_is_buried_while_a_letter_has_its_id");
+        place.add(suite, strategy, keep(), &what, is_buried_with_a_duplicate);
         // Guard: a claim unites two rows of one message | adapters/sea-orm/src/strategy/rows/claim.rs: no `unite`;
         // the same in shard_lease/claim/mod.rs
         let what = named("two_entries_of_one_message_hold_nothing_up");
@@ -70,7 +70,7 @@ async fn gets_its_body_back(setup: Setup) {
 }
 
 /// A sweep of an older version has taken the body, and the id was enqueued again.
-async fn is_revived_beside_another(setup: Setup) {
+async fn is_revived_with_a_duplicate(setup: Setup) {
     let first = dead_without_a_body(&setup).await;
     let second = NewMessage { payload: payload("second"), ..first.clone() };
     assert_eq!(setup.outbox.enqueue_now(&[second]).await.expect("enqueue"), [New]);
@@ -97,7 +97,7 @@ async fn is_revived_beside_another(setup: Setup) {
     assert_eq!(setup.instance.status().await, None);
 }
 
-async fn is_buried_beside_another(setup: Setup) {
+async fn is_buried_with_a_duplicate(setup: Setup) {
     let first = dead_without_a_body(&setup).await;
     let second = NewMessage { payload: payload("second"), ..first.clone() };
     setup.enqueue(&[second, setup.message()]).await;
@@ -117,7 +117,7 @@ async fn is_buried_beside_another(setup: Setup) {
     assert_eq!(distinct(&ids(&setup.instance.take_all().await)), 3);
 }
 
-/// A revival of an older version has made a second entry beside that of another message with the same id.
+/// A revival of an older version has made a second entry in addition to that of another message with the same id.
 async fn hold_nothing_up(setup: Setup) {
     let twice = setup.message();
     setup.enqueue(std::slice::from_ref(&twice)).await;

@@ -10,7 +10,7 @@ use crate::{LEASE, Suite};
 
 pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: the fence of a new row begins at the time | adapters/sea-orm/src/sql/locks/make.sql: 1
-    let what = "a_lock_that_nobody_has_held_for_a_day_is_forgotten_and_its_fence_goes_on";
+    let what = "a_lock_that_was_not_held_for_a_day_is_forgotten_and_its_fence_continues";
     place.add(suite, "auto", keep(), what, is_forgotten_and_its_fence_goes_on);
     // Guard: a lock that was given back is free wherever the clock goes, and is not renewed |
     // adapters/sea-orm/src/sql/locks/release.sql: `token = :token`

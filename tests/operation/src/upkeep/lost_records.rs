@@ -286,7 +286,7 @@ impl<'a> World<'a> {
     }
 
     async fn submit(&self, recipients: Vec<RecipientReference>) -> Uuid {
-        let request = NotificationRequest { recipients, ..mail_to(user("nobody")) };
+        let request = NotificationRequest { recipients, ..mail_to(user("unknown")) };
         self.setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect("submit");
         request.id
     }

@@ -11,7 +11,7 @@ mod notifications;
 mod receipts;
 mod remains;
 mod repairs_at_once;
-mod repairs_beside_relays;
+mod repairs_during_relays;
 mod retention;
 mod sagas;
 mod steps;
@@ -31,7 +31,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let sqlite = Place::of("sqlite", SeaOrmBackend::sqlite);
     add_everywhere(suite, &sqlite);
     repairs_at_once::add_to(suite, &environment);
-    repairs_beside_relays::add_to(suite, &environment);
+    repairs_during_relays::add_to(suite, &environment);
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let place =
@@ -57,7 +57,7 @@ fn add_everywhere(suite: &mut Suite, place: &Place) {
     counted::add_to(suite, place);
 }
 
-/// Where trials are run: a store, opened with any strategy.
+/// Where tests are run: a store, opened with any strategy.
 #[derive(Clone)]
 struct Place {
     name: &'static str,
@@ -72,7 +72,7 @@ impl Place {
         Self { name, backend: Arc::new(backend) }
     }
 
-    /// Adds a trial, named after what it shows, on a database of its own.
+    /// Adds a test, named after what it shows, on a database of its own.
     fn add<F: Future<Output = ()> + Send>(
         &self,
         suite: &mut Suite,
@@ -82,7 +82,7 @@ impl Place {
         run: impl FnOnce(Setup) -> F + Send + 'static,
     ) {
         let backend = Arc::clone(&self.backend);
-        suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
+        suite.add_async_test(&format!("{}::upkeep::{what}", self.name), async move {
             let backend = backend(strategy);
             run(Setup::of(&backend, OpenOptions { retention, ..backend.options() }).await).await;
         });
@@ -100,7 +100,7 @@ impl Place {
         run: impl FnOnce(Setup, Setup) -> F + Send + 'static,
     ) {
         let backend = Arc::clone(&self.backend);
-        suite.add_async_trial(&format!("{}::upkeep::{what}", self.name), async move {
+        suite.add_async_test(&format!("{}::upkeep::{what}", self.name), async move {
             let backend = backend(strategy);
             let options = OpenOptions { retention, ..backend.options() };
             let (one, other) =

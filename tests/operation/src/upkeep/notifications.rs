@@ -62,7 +62,7 @@ async fn settled_go(setup: Setup) {
     assert_eq!(setup.outbox.sweep().await.expect("sweep").of("requests"), 1);
     assert_eq!(setup.outbox.progress(request.id).await.expect("progress"), None);
     assert_eq!(setup.outbox.messages(request.id, None, 9).await.expect("messages"), []);
-    // Nobody has handled the message that begins it, and a second one under its id would never be handled.
+    // The message that begins it was not handled, and a second one under its id would never be handled.
     let again = setup.outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("a message is kept");
     assert_eq!(again.kind(), StoreErrorKind::Conflict);
     assert!(again.to_string().contains("look before you give it another id"), "{again}");

@@ -17,8 +17,8 @@ use claimstream_domain::{
     },
 };
 use claimstream_ports::notification::{
-    AttemptLog, Cancelled, DeliveryAttempt, DeliveryReceipts, FanOutStep, MessageRepository,
-    RequestRepository, TakenBack,
+    AttemptLog, Cancelled, CancelledMessages, DeliveryAttempt, DeliveryReceipts, FanOutStep,
+    MessageRepository, RequestRepository,
 };
 use claimstream_sea_orm::{FailoverRemains, FailoverRepair};
 use uuid::Uuid;
@@ -134,7 +134,7 @@ async fn bare_is_found(setup: Setup) {
     assert_eq!(find(&setup).await, FailoverRemains::default(), "its request has moved on a moment ago");
     setup.execute("UPDATE claimstream_notification_request SET status = 'FAILED'").await;
     let beyond = FailoverRemains { beyond_repair: vec![records[0].id], ..FailoverRemains::default() };
-    assert_eq!(find(&setup).await, beyond, "an operator revives what has failed, or hands it in anew");
+    assert_eq!(find(&setup).await, beyond, "an operator revives what has failed, or hands it in again");
 }
 
 /// Of one the log of attempts says so, of one a receipt, and of one only that it was tried.
@@ -273,7 +273,7 @@ async fn unreadable_is_left(setup: Setup) {
     steps.sort();
     assert_eq!(steps, [requests[0].id, requests[2].id]);
     let cancelled = setup.outbox.cancel(requests[1].id).await.expect("an operator calls it off");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+    assert_eq!(cancelled, Cancelled::Yes(CancelledMessages::default()));
     let found = find(&setup).await;
     assert_eq!(found.requests, Vec::<Uuid>::new(), "it is over");
 }

@@ -19,8 +19,8 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
     for (name, url) in servers.chain(clusters) {
         // Guard: of two repairs at two nodes, one works on a request |
         // adapters/sea-orm/src/notifications/remains.rs `take_up`: no `hold`
-        let trial = format!("{name}::upkeep::of_two_repairs_at_once_one_has_each_request_worked_on_again");
-        suite.add_async_trial(&trial, async move { one_repairs(name, &url).await });
+        let test = format!("{name}::upkeep::of_two_repairs_at_once_one_has_each_request_worked_on_again");
+        suite.add_async_test(&test, async move { one_repairs(name, &url).await });
     }
 }
 

@@ -65,7 +65,7 @@ async fn leaves_what_a_lost_claim_acked(setup: Setup) {
     assert_eq!(rival.sweep().await, 1);
 }
 
-/// Somebody else's sweep has deleted the body, and the id was enqueued again before ours came.
+/// Another instance's sweep has deleted the body, and the id was enqueued again before ours came.
 async fn leaves_an_id_that_is_in_use_again(setup: Setup) {
     let message = [setup.message()];
     setup.enqueue(&message).await;

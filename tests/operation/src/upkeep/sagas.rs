@@ -54,7 +54,11 @@ async fn leaves_what_a_saga_did_elsewhere(setup: Setup, elsewhere: Setup) {
     assert_eq!(booked.load(Ordering::SeqCst), 1);
     setup.clock.advance(KEPT * 2);
     elsewhere.clock.advance(KEPT * 2);
-    assert_eq!(elsewhere.outbox.purge_steps().await.expect("purge"), 0, "nobody knows that the saga is over");
+    assert_eq!(
+        elsewhere.outbox.purge_steps().await.expect("purge"),
+        0,
+        "no record says that the saga is over"
+    );
     stuck.store(false, Ordering::SeqCst);
     assert_eq!(saga.proceed(id).await.expect("an outcome"), SagaOutcome::Finish);
     assert_eq!(booked.load(Ordering::SeqCst), 1, "it was booked twice");

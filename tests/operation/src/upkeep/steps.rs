@@ -189,7 +189,7 @@ async fn leaves_what_changes_meanwhile(setup: Setup) {
     };
     assert!(waits, "the purge did not wait");
     setup.outbox.commit_tx(tx).await.expect("commit");
-    assert_eq!(purge.await.expect("a purge").expect("purge"), 1, "b, which nobody has changed");
+    assert_eq!(purge.await.expect("a purge").expect("purge"), 1, "b, which is unchanged");
     let tx = setup.outbox.begin_tx().await.expect("begin");
     assert_eq!(setup.outbox.find(&tx, &key).await.expect("find"), changed);
     setup.outbox.roll_back_tx(tx).await.expect("roll back");
@@ -280,10 +280,10 @@ async fn leaves_what_is_not_final(setup: Setup) {
     let findings = setup.outbox.doctor().await.expect("doctor");
     let steps = findings.iter().find(|finding| finding.check == "steps").expect("a finding");
     assert_eq!(steps.severity, Severity::Warning);
-    let told = "2 of saga:refund (the oldest 60 days old), 3 of saga:transfer (the oldest 60 days old), \
+    let expected = "2 of saga:refund (the oldest 60 days old), 3 of saga:transfer (the oldest 60 days old), \
                 1 of tcc (the oldest 60 days old), 3 of tcc-global (the oldest 60 days old), \
                 1 of timer:bill (the oldest 60 days old)";
-    assert!(steps.detail.contains(told), "{}", steps.detail);
+    assert!(steps.detail.contains(expected), "{}", steps.detail);
     for key in open.iter().filter(|key| key.scope() == "saga:refund") {
         let end = NewStep::new(key.sibling("").expect("a key"), SagaState::Finish.code());
         begin(&setup.outbox, &end).await;
@@ -293,7 +293,7 @@ async fn leaves_what_is_not_final(setup: Setup) {
     assert_eq!(setup.outbox.purge_steps().await.expect("purge"), 4, "two steps and the notes of their ends");
 }
 
-/// The message that would have ended the branch is long gone; somebody ends it by hand.
+/// The message that would have ended the branch is long gone; an operator ends it by hand.
 async fn leaves_a_reservation(setup: Setup) {
     let tcc = Tcc::new(Arc::new(setup.outbox.clone()));
     let (gid, stock) = (GlobalId::new("order-7").expect("an id"), BranchName::new("stock").expect("a name"));

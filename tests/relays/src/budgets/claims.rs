@@ -8,14 +8,14 @@ use futures::TryStreamExt;
 use tokio::time::timeout;
 
 use super::{
-    Trial,
+    BudgetTest,
     measured::{Measured, hold},
-    trials,
+    tests,
 };
 use crate::fixture::Cost;
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![full_batches_of_one_shard, a_message_in_each_shard, a_claim_that_finds_nothing, an_idle_second,]
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![full_batches_of_one_shard, a_message_in_each_shard, a_claim_that_finds_nothing, an_idle_second,]
 }
 
 const BATCH: u32 = 100;

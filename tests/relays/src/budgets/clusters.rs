@@ -9,8 +9,8 @@ use crate::{Suite, backend::SeaOrmBackend};
 
 /// Adds them on a cluster of which each node takes writes.
 pub(crate) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
-    let (trial, url) = (format!("{name}::budgets::begins_and_commits"), url.to_owned());
-    suite.add_async_trial(&trial, async move {
+    let (test, url) = (format!("{name}::budgets::begins_and_commits"), url.to_owned());
+    suite.add_async_test(&test, async move {
         let backend = SeaOrmBackend::server(name, &url, "auto");
         let measured = &Measured::on(&backend).await;
         let budgets = if name.starts_with("galera") { GALERA } else { GROUP };

@@ -8,15 +8,15 @@ use sea_orm::{ConnectionTrait, Value};
 use uuid::Uuid;
 
 use super::{
-    Trial,
+    BudgetTest,
     measured::Measured,
     notifications::{explained, handle_batch, on, request},
-    trials,
+    tests,
 };
 use crate::fixture::{Cost, fan_out_to};
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![a_batch_of_requests_with_digests, digests_and_their_items_are_read_along_indexes]
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![a_batch_of_requests_with_digests, digests_and_their_items_are_read_along_indexes]
 }
 
 const BATCH: usize = 100;
@@ -39,10 +39,10 @@ async fn a_batch_of_requests_with_digests(measured: &Measured) {
         let plain: Vec<_> = (0..BATCH).map(|n| request(round * BATCH + n)).collect();
         measured.outbox.submit_now(&plain).await.expect("submit");
         let ((), sent_plain) = measured.count(handle_batch(&queue, &fan_out)).await;
-        let beside = Cost::of(&sent_plain);
-        println!("budget: {BATCH} requests with digests: {cost}; without: {beside}");
+        let plain = Cost::of(&sent_plain);
+        println!("budget: {BATCH} requests with digests: {cost}; without: {plain}");
         // The first round prepares statements.
-        assert!(round == 0 || cost.statements <= beside.statements + 10, "{cost}: {sent:#?}");
+        assert!(round == 0 || cost.statements <= plain.statements + 10, "{cost}: {sent:#?}");
     }
 }
 

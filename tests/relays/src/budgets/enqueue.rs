@@ -2,13 +2,13 @@ use claimstream_domain::Enqueued::New;
 use claimstream_ports::Enqueue;
 
 use super::{
-    Trial,
+    BudgetTest,
     measured::{Measured, hold},
-    trials,
+    tests,
 };
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![
         an_enqueue_in_a_callers_transaction,
         an_enqueue_in_a_transaction_of_its_own,
         an_enqueue_in_a_transaction_of_the_outboxs_own_type,

@@ -23,35 +23,40 @@ use crate::{Server, Suite, backend::SeaOrmBackend};
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
-        let once = enqueue::trials().into_iter().chain(templates::trials()).chain(digests::trials());
-        for (what, trial) in once {
-            add(suite, (server, &url, "auto"), format!("{}::budgets::{what}", server.name), trial);
+        let once = enqueue::tests().into_iter().chain(templates::tests()).chain(digests::tests());
+        for (what, test) in once {
+            add(suite, (server, &url, "auto"), format!("{}::budgets::{what}", server.name), test);
         }
         for strategy in server.strategies() {
-            for (what, trial) in
-                claims::trials().into_iter().chain(notifications::trials()).chain(people::trials())
+            for (what, test) in
+                claims::tests().into_iter().chain(notifications::tests()).chain(people::tests())
             {
                 let name = format!("{}::{strategy}::budgets::{what}", server.name);
-                add(suite, (server, &url, strategy.name()), name, trial);
+                add(suite, (server, &url, strategy.name()), name, test);
             }
         }
     }
 }
 
-fn add(suite: &mut Suite, (server, url, strategy): (Server, &str, &'static str), name: String, trial: Trial) {
+fn add(
+    suite: &mut Suite,
+    (server, url, strategy): (Server, &str, &'static str),
+    name: String,
+    test: BudgetTest,
+) {
     let url = url.to_owned();
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         let backend = SeaOrmBackend::server(server.name, &url, strategy);
-        trial(&Measured::on(&backend).await).await;
+        test(&Measured::on(&backend).await).await;
     });
 }
 
 /// What is counted on one outbox.
-type Trial = for<'a> fn(&'a Measured) -> BoxFuture<'a, ()>;
+type BudgetTest = for<'a> fn(&'a Measured) -> BoxFuture<'a, ()>;
 
-macro_rules! trials {
+macro_rules! tests {
     ($($name:ident),* $(,)?) => {
-        vec![$((stringify!($name), (|measured| Box::pin($name(measured))) as super::Trial)),*]
+        vec![$((stringify!($name), (|measured| Box::pin($name(measured))) as super::BudgetTest)),*]
     };
 }
-use trials;
+use tests;

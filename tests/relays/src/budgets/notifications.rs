@@ -28,15 +28,15 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
 use uuid::Uuid;
 
-use super::{Trial, measured::Measured, trials};
+use super::{BudgetTest, measured::Measured, tests};
 use crate::{
     Instance,
     fixture::{Command, Cost, Deliveries, fan_out_to, mail_to},
     statement::{Args, sql},
 };
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![
         a_backlog_of_notifications,
         recipients_are_read_along_primary_keys,
         receipts_find_their_messages_along_indexes,

@@ -12,18 +12,18 @@ use claimstream_ports::notification::{DirectoryRepository, RecipientDirectory};
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
 
 use super::{
-    Trial,
+    BudgetTest,
     measured::Measured,
     notifications::{handle_batch, on},
-    trials,
+    tests,
 };
 use crate::{
     fixture::{Cost, Deliveries, mail_to},
     statement::sql,
 };
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![
         a_backlog_of_notifications_to_users_of_the_directory,
         a_fan_out_from_the_database_sends_little_more_than_one_from_a_file,
         people_are_read_along_their_keys
@@ -85,7 +85,7 @@ async fn a_fan_out_from_the_database_sends_little_more_than_one_from_a_file(meas
 
 /// Fans a request out to the segment, and takes its messages away; counts what the fan-out has cost.
 async fn fanned_out(measured: &Measured, directory: Arc<dyn RecipientDirectory>, crowd: usize) -> Cost {
-    let segment = if crowd == 0 { "nobody" } else { "crowd" };
+    let segment = if crowd == 0 { "empty" } else { "crowd" };
     let request = mail_to(RecipientReference::Segment { segment: segment.into() });
     measured.outbox.submit_now(&[request]).await.expect("submit");
     let (handler, queue) = (handler(measured, directory), on(measured, REQUEST_QUEUE));

@@ -7,11 +7,11 @@ use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, QueryResult, Statement, Value};
 
-use super::{Trial, measured::Measured, trials};
+use super::{BudgetTest, measured::Measured, tests};
 use crate::{fixture::Command, statement::sql};
 
-pub(super) fn trials() -> Vec<(&'static str, Trial)> {
-    trials![
+pub(super) fn tests() -> Vec<(&'static str, BudgetTest)> {
+    tests![
         many_requests_at_a_time_read_their_template_once,
         the_version_that_is_sent_is_read_along_the_primary_key,
     ]

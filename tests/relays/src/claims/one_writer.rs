@@ -19,18 +19,19 @@ const MESSAGES: usize = 60;
 /// Longer than the pauses with which SQLite asks again.
 const HELD_FOR: Duration = Duration::from_secs(2);
 
-/// Adds the trials of SQLite.
+/// Adds the tests of SQLite.
 pub fn add_to(suite: &mut Suite) {
     // Guard: a claim on SQLite is one transaction | adapters/sea-orm/src/strategy/rows/claim.rs `begin`: does nothing
     let one = "sqlite::preemptive_update::claims::a_claim_of_many_shards_is_one_commit";
-    suite.add_async_trial(one, async { one_commit().await });
+    suite.add_async_test(one, async { one_commit().await });
     // Guard: a locked file is not a locked request | adapters/sea-orm/src/notifications/requests.rs
     // `being_taken_in`: `is_locked_by_another`
-    let one = "sqlite::preemptive_update::claims::a_submission_that_waits_for_the_file_in_vain_is_no_call_under_way";
-    suite.add_async_trial(one, async { in_vain().await });
+    let one =
+        "sqlite::preemptive_update::claims::a_submission_that_does_not_get_the_file_is_no_call_under_way";
+    suite.add_async_test(one, async { does_not_get_the_file().await });
     for strategy in ["preemptive_update", "shard_lease"] {
         let name = format!("sqlite::{strategy}::claims::a_claim_waits_for_the_writer_of_the_file");
-        suite.add_async_trial(&name, waits_for_the_writer(strategy));
+        suite.add_async_test(&name, waits_for_the_writer(strategy));
     }
 }
 
@@ -57,8 +58,8 @@ async fn waits_for_the_writer(strategy: &'static str) {
     assert_eq!(claiming.await.expect("no error").len(), 1);
 }
 
-/// Another connection writes something else for longer than anybody waits.
-async fn in_vain() {
+/// Another connection writes something else for longer than any call waits.
+async fn does_not_get_the_file() {
     let (_kept, _, outbox, _) = filled("preemptive_update").await;
     let open = outbox.connection().begin().await.expect("begin");
     let write = "UPDATE claimstream_shard SET shard = shard WHERE shard < 0";
@@ -66,7 +67,7 @@ async fn in_vain() {
     let request = mail_to(RecipientReference::User { user: "u-1".into() });
     let error = outbox.submit_now(std::slice::from_ref(&request)).await.expect_err("the file is locked");
     assert_eq!(error.kind(), StoreErrorKind::Transient, "{error}");
-    assert!(!error.get_ref().is::<BeingTakenIn>(), "nobody takes this request in: {error}");
+    assert!(!error.get_ref().is::<BeingTakenIn>(), "no call takes this request in: {error}");
     open.rollback().await.expect("rollback");
     assert_eq!(outbox.submit_now(&[request]).await.expect("submit"), [Submitted::New]);
 }

@@ -35,7 +35,7 @@ const UNREADABLE: usize = 8;
 /// Adds it for every server that is here, with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
-        suite.add_async_trial(&format!("sqlite::{strategy}::few_connections::{OWN_ONES}"), async move {
+        suite.add_async_test(&format!("sqlite::{strategy}::few_connections::{OWN_ONES}"), async move {
             callers_hold_all(&SeaOrmBackend::sqlite(strategy.name())).await;
         });
     }
@@ -46,15 +46,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let [plain, held, slow, refused, hurried, examined] = std::array::from_fn(|_| url.clone());
             // Guard: the doctor's second connection is outside the pool |
             // adapters/sea-orm/src/doctor/connections.rs: another one of the pool
-            suite.add_async_trial(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
+            suite.add_async_test(&name("doctor_examines_a_process_that_uses_half_of_two"), async move {
                 examined_in_use(&SeaOrmBackend::server(server.name, &examined, strategy.name())).await;
             });
             // Guard: a claim returns its connection before it takes another |
             // adapters/sea-orm/src/strategy/rows/claim.rs: no `rest`; the same in read.rs
-            suite.add_async_trial(&name("two_are_enough_for_many"), async move {
+            suite.add_async_test(&name("two_are_enough_for_many"), async move {
                 are_enough_for_many(&SeaOrmBackend::server(server.name, &plain, strategy.name())).await;
             });
-            suite.add_async_trial(&name(OWN_ONES), async move {
+            suite.add_async_test(&name(OWN_ONES), async move {
                 callers_hold_all(&SeaOrmBackend::server(server.name, &held, strategy.name())).await;
             });
             if strategy == Strategy::ShardLease {
@@ -67,7 +67,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             }
             // Guard: a refused lock returns its connection before it reads the row |
             // adapters/sea-orm/src/locks/rows.rs `looked_at`: no `rest`
-            suite.add_async_trial(
+            suite.add_async_test(
                 &name("a_lock_that_is_refused_is_asked_about_with_empty_hands"),
                 async move {
                     asks_with_empty_hands(&SeaOrmBackend::server(server.name, &refused, strategy.name()))
@@ -77,9 +77,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             // Guard: no connection is cached while a caller waits for one |
             // adapters/sea-orm/src/database/held.rs `find`: no caller is `wanted`; connection_cache.rs
             // `keep`: `used_up` ignored
-            suite.add_async_trial(&name("who_waits_at_the_pool_is_passed_by_nobody_for_long"), async move {
-                takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy.name())).await;
-            });
+            suite.add_async_test(
+                &name("a_caller_that_waits_at_the_pool_is_not_passed_for_long"),
+                async move {
+                    takes_turns_at_the_pool(&SeaOrmBackend::server(server.name, &hurried, strategy.name()))
+                        .await;
+                },
+            );
             let what = "handlers_that_outlast_their_leases_and_outnumber_connections_have_each_message_once";
             suite.add_long("latency", &name(what), move || {
                 let backend = SeaOrmBackend::server(server.name, &slow, strategy.name());
@@ -132,8 +136,8 @@ async fn callers_hold_all(backend: &SeaOrmBackend) {
     for none in [begun, enqueued, submitted, asked] {
         let none = none.expect_err("one more than there are");
         assert_eq!(none.kind(), StoreErrorKind::Transient, "{none}");
-        let told = "all 2 connections for callers were in use for 2s; raise max_connections";
-        assert!(none.to_string().contains(told), "{none}");
+        let expected = "all 2 connections for callers were in use for 2s; raise max_connections";
+        assert!(none.to_string().contains(expected), "{none}");
     }
     drop(held);
 }
@@ -159,18 +163,18 @@ async fn asks_with_empty_hands(backend: &SeaOrmBackend) {
     drop(busy);
 }
 
-/// Somebody has all connections of the outbox's own. A claim waits for one as long as it was configured to, and says so.
+/// All connections of the outbox's own are in use. A claim waits for one as long as it was configured to, and says so.
 async fn waits_for_long(backend: &SeaOrmBackend) {
     let url = backend.database().await.expect("a database");
-    let patience = Duration::from_secs(22);
-    let options = OpenOptions { relay_connections: 2, acquire_timeout: patience, ..backend.options() };
+    let timeout = Duration::from_secs(22);
+    let options = OpenOptions { relay_connections: 2, acquire_timeout: timeout, ..backend.options() };
     let outbox = SeaOrmOutbox::open(&url, options).await.expect("open");
     let instance = Instance::new(1, Ports::of(outbox.clone()), Fixture::fresh_queue(), 1);
     let all = try_join_all((0..2).map(|_| outbox.relay_connection().begin())).await.expect("all of them");
     let begun = Instant::now();
     let refused = outbox.claim(&instance.request(1, LEASE)).await.expect_err("there is no connection");
     let took = begun.elapsed();
-    assert!(took >= patience, "given up after {took:?}: {refused}");
+    assert!(took >= timeout, "given up after {took:?}: {refused}");
     assert_eq!(refused.kind(), StoreErrorKind::Unavailable, "{refused}");
     drop(all);
     assert!(outbox.claim(&instance.request(1, LEASE)).await.expect("an answer").is_empty());

@@ -20,7 +20,7 @@ const STUCK: Duration = Duration::from_secs(3600);
 /// How long a handler keeps a transaction of its own.
 const HANDLING: Duration = Duration::from_millis(2);
 
-/// Adds the trials for SQLite under a lease, and for every server that is here with each strategy.
+/// Adds the tests for SQLite under a lease, and for every server that is here with each strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     add(suite, "sqlite", Strategy::ShardLease, || SeaOrmBackend::sqlite(Strategy::ShardLease.name()));
     for server in Server::ALL {
@@ -43,14 +43,14 @@ fn add(
     for connections in [2, 10] {
         let name = format!("{store}::{strategy}::many_queues::{connections}_connections_");
         let (plain, busy) = (backend.clone(), backend.clone());
-        suite.add_async_trial(&(name.clone() + "are_enough_for_many_queues"), async move {
+        suite.add_async_test(&(name.clone() + "are_enough_for_many_queues"), async move {
             are_enough(&plain(), Load { connections: Some(connections), ..load() }).await;
         });
         // Handlers that hold transactions meet the same pools on every server; one of each kind shows it.
         if !["sqlite", "mariadb-10.5", "mysql-9.7"].contains(&store) {
             continue;
         }
-        suite.add_async_trial(&(name + "are_enough_for_many_queues_beside_handlers"), async move {
+        suite.add_async_test(&(name + "are_enough_for_many_queues_with_handlers"), async move {
             are_enough(&busy(), Load { connections: Some(connections), handling: HANDLING, ..load() }).await;
         });
     }

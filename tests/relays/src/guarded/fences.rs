@@ -16,10 +16,10 @@ pub fn add_to(suite: &mut Suite, url: &str) {
     let [flushed, behind] = [(); 2].map(|()| Setup::at(url));
     // Guard: a fence is at least the time, so it grows although its row was swept |
     // adapters/redis/src/lua/take.lua: `last + 1` alone
-    suite.add_async_trial("redis::fences::a_fence_grows_through_a_flush", async move {
+    suite.add_async_test("redis::fences::a_fence_grows_through_a_flush", async move {
         grows_through_a_flush(flushed).await;
     });
-    suite.add_async_trial(
+    suite.add_async_test(
         "redis::fences::a_fence_goes_on_from_the_last_when_the_clock_is_behind",
         async move {
             goes_on_from_the_last(behind).await;

@@ -10,11 +10,11 @@ use claimstream_domain::MessageId;
 
 use super::holder::{CLAIM_LEASE, Fate, JOB, Job, LOCK_LEASE};
 
-/// Instances, each a process of its own, and what they have told.
+/// Instances, each a process of its own, and what they have reported.
 pub(super) struct Fleet {
     job: Job,
     members: Vec<Member>,
-    told: Arc<Mutex<Vec<Told>>>,
+    reported: Arc<Mutex<Vec<Reported>>>,
     /// How many were killed, by themselves while they held the lock or by us.
     pub(super) died: usize,
     /// How many were stopped, by themselves while they held the lock or by us, and went on later.
@@ -30,13 +30,13 @@ struct Member {
 
 /// One line of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum Reported {
     Handled(MessageId),
     Accepted(MessageId),
     Superseded(MessageId),
 }
 
-impl Told {
+impl Reported {
     fn of(line: &str) -> Option<Self> {
         let (what, id) = line.split_once(' ')?;
         let id = MessageId::new(id.parse().ok()?);
@@ -61,7 +61,7 @@ impl Fleet {
     /// One that dies as a holder, one that is paused as a holder, and one that lives.
     pub(super) fn start(url: &str, lock: &str) -> Self {
         let job = Job { url: url.into(), lock: lock.into(), fate: Fate::Lives };
-        let mut fleet = Self { job, members: Vec::new(), told: Arc::default(), died: 0, paused: 0 };
+        let mut fleet = Self { job, members: Vec::new(), reported: Arc::default(), died: 0, paused: 0 };
         [Fate::Dies(4), Fate::Pauses(4), Fate::Lives].into_iter().for_each(|fate| fleet.add(fate));
         fleet
     }
@@ -71,11 +71,12 @@ impl Fleet {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         let command = command.env(JOB, job).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a process");
-        let (lines, told) = (BufReader::new(child.stdout.take().expect("its output")), self.told.clone());
+        let (lines, reported) =
+            (BufReader::new(child.stdout.take().expect("its output")), self.reported.clone());
         let reading = std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
-                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                told.extend(Told::of(&line));
+                let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+                reported.extend(Reported::of(&line));
             }
         });
         self.members.push(Member { child, reading: Some(reading), stopped: None });
@@ -120,20 +121,20 @@ impl Fleet {
     }
 
     pub(super) fn figures(&self) -> String {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = |which: fn(&&Told) -> bool| told.iter().filter(which).count();
+        let reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |which: fn(&&Reported) -> bool| reported.iter().filter(which).count();
         format!(
             "{} killed, {} paused, {} handled, {} accepted, {} superseded",
             self.died,
             self.paused,
-            count(|told| matches!(told, Told::Handled(_))),
-            count(|told| matches!(told, Told::Accepted(_))),
-            count(|told| matches!(told, Told::Superseded(_))),
+            count(|reported| matches!(reported, Reported::Handled(_))),
+            count(|reported| matches!(reported, Reported::Accepted(_))),
+            count(|reported| matches!(reported, Reported::Superseded(_))),
         )
     }
 
-    /// Stops all in order and answers what everybody has told.
-    pub(super) fn stop(mut self) -> Vec<Told> {
+    /// Stops all in order and answers what all have reported.
+    pub(super) fn stop(mut self) -> Vec<Reported> {
         for member in &mut self.members {
             drop(member.child.stdin.take());
         }
@@ -144,7 +145,7 @@ impl Fleet {
         for reading in self.members.iter_mut().filter_map(|member| member.reading.take()) {
             reading.join().expect("a reader");
         }
-        std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.reported.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) enum Fate {
     Lives,
     /// It is killed when it has taken the lock so many times.
     Dies(u32),
-    /// It is stopped when it has taken the lock so many times, until somebody lets it go on.
+    /// It is stopped when it has taken the lock so many times, until the test resumes it.
     Pauses(u32),
 }
 
@@ -88,12 +88,12 @@ async fn live(job: Job) -> Result<(), Box<dyn std::error::Error>> {
     };
     let relay = Relay::from_ports(Arc::new(claiming), outbox, Arc::new(TokioTimer::new()), config);
     let mut claims = relay.claims(QUEUE)?;
-    claims.by_ref().take_until(told_to_stop()).for_each_concurrent(40, handle).await;
+    claims.by_ref().take_until(stop_requested()).for_each_concurrent(40, handle).await;
     claims.close().await?;
     Ok(())
 }
 
-async fn told_to_stop() {
+async fn stop_requested() {
     let (stop, stopped) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
@@ -120,7 +120,7 @@ async fn handle(claim: Result<Claim, RelayError>) {
     }
 }
 
-/// A lock in the hands of somebody whose fate is known.
+/// A lock whose holder the test controls.
 struct Doomed {
     lock: Arc<dyn DistributedLock>,
     fate: Fate,

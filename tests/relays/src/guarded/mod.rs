@@ -19,7 +19,7 @@ use claimstream_ports::{Observe, StoreErrorKind};
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox};
 
 use self::{
-    fleet::{Fleet, Told},
+    fleet::{Fleet, Reported},
     holder::QUEUE,
 };
 use crate::{
@@ -48,11 +48,11 @@ fn add_load(
     has_redis: bool,
 ) {
     let name = move |lock: &str, what: &str| format!("{store}::{lock}::guarded::{what}");
-    let beside = backend.clone();
+    let second = backend.clone();
     suite.add_long(
         "kills",
         &name("lock:db", "holders_killed_and_paused_under_load_cost_no_message"),
-        move || RUNTIME.block_on(bears_failures(&name("lock:db", "load"), &beside(), None)),
+        move || RUNTIME.block_on(bears_failures(&name("lock:db", "load"), &second(), None)),
     );
     if has_redis {
         let what = "redis_flushed_and_restarted_and_holders_killed_and_paused_under_load_cost_no_message";
@@ -103,15 +103,15 @@ async fn bears_failures(name: &str, backend: &SeaOrmBackend, redis: Option<Priva
 }
 
 /// Nothing is lost, and of every message at most one settlement was accepted.
-fn check(sent: &[MessageId], told: &[Told]) {
-    let handled: HashSet<&MessageId> = told.iter().filter_map(|told| told.handled()).collect();
+fn check(sent: &[MessageId], reported: &[Reported]) {
+    let handled: HashSet<&MessageId> = reported.iter().filter_map(|reported| reported.handled()).collect();
     let lost: Vec<_> = sent.iter().filter(|id| !handled.contains(id)).collect();
     assert!(lost.is_empty(), "lost: {lost:?}");
     let mut accepted: HashMap<&MessageId, usize> = HashMap::new();
-    told.iter().filter_map(Told::accepted).for_each(|id| *accepted.entry(id).or_default() += 1);
+    reported.iter().filter_map(Reported::accepted).for_each(|id| *accepted.entry(id).or_default() += 1);
     let doubled: Vec<_> = accepted.iter().filter(|(_, times)| **times > 1).collect();
     assert!(doubled.is_empty(), "accepted more than once: {doubled:?}");
-    assert!(accepted.len() * 2 > sent.len(), "only {} acceptances were told", accepted.len());
+    assert!(accepted.len() * 2 > sent.len(), "only {} acceptances were reported", accepted.len());
 }
 
 /// A producer that repeats what passes by itself, within reason: on SQLite a paused instance may have the one write lock.

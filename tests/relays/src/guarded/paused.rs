@@ -22,21 +22,21 @@ use crate::{
 
 pub(super) fn add_to(suite: &mut Suite, environment: &impl Fn(&str) -> Option<String>) {
     let name = |store: &str, lock: &str| format!("{store}::{lock}::guarded::{SHARES_NOTHING}");
-    suite.add_async_trial(&name("memory", "lock:memory"), async { shares_nothing(Setup::in_memory()).await });
-    suite.add_async_trial(&name("sqlite", "lock:db"), async {
+    suite.add_async_test(&name("memory", "lock:memory"), async { shares_nothing(Setup::in_memory()).await });
+    suite.add_async_test(&name("sqlite", "lock:db"), async {
         let backend = SeaOrmBackend::sqlite("preemptive_update");
         shares_nothing(Setup::on(&backend, None).await).await;
     });
     let redis = redis_url(environment);
     for server in Server::ALL {
         let Some(url) = server.url(environment) else { continue };
-        let (beside, other) = (redis.clone(), url.clone());
-        suite.add_async_trial(&name(server.name, "lock:db"), async move {
+        let (own_redis, other) = (redis.clone(), url.clone());
+        suite.add_async_test(&name(server.name, "lock:db"), async move {
             let backend = SeaOrmBackend::server(server.name, &url, "preemptive_update");
             shares_nothing(Setup::on(&backend, None).await).await;
         });
-        let Some(redis) = beside else { continue };
-        suite.add_async_trial(&name(server.name, "lock:redis"), async move {
+        let Some(redis) = own_redis else { continue };
+        suite.add_async_test(&name(server.name, "lock:redis"), async move {
             let backend = SeaOrmBackend::server(server.name, &other, "preemptive_update");
             let place = RedisBackend::fresh_place(&redis).0;
             shares_nothing(Setup::on(&backend, Some(place)).await).await;
@@ -44,7 +44,7 @@ pub(super) fn add_to(suite: &mut Suite, environment: &impl Fn(&str) -> Option<St
     }
     if redis.is_some() {
         let what = "sqlite::lock:redis::guarded::claims_go_on_while_redis_is_away";
-        suite.add_async_trial(what, async { goes_on_without_redis().await });
+        suite.add_async_test(what, async { goes_on_without_redis().await });
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Suite, backend::SeaOrmBackend};
 
 pub(super) fn add_to(suite: &mut Suite, store: &str, backend: SeaOrmBackend) {
     let name = format!("{store}::producers::debezium::the_view_shows_messages_under_its_names");
-    suite.add_async_trial(&name, async move { shows_messages(&backend).await });
+    suite.add_async_test(&name, async move { shows_messages(&backend).await });
 }
 
 async fn shows_messages(backend: &SeaOrmBackend) {

@@ -16,10 +16,10 @@ pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOr
     let (erasing, backend) = (backend(), backend());
     // Guard: the addresses of a user are erased also where the rest of its entry cannot be read |
     // adapters/sea-orm/src/notifications/people.rs `addresses`: `None` for it
-    suite.add_async_trial(&name("can_be_erased"), async move { can_be_erased(&erasing).await });
+    suite.add_async_test(&name("can_be_erased"), async move { can_be_erased(&erasing).await });
     // Guard: a page of a segment names the members that it cannot read |
     // adapters/sea-orm/src/notifications/people.rs `page_of`: only members
-    suite.add_async_trial(&name("stops_no_other"), async move { stops_no_other(&backend).await });
+    suite.add_async_test(&name("stops_no_other"), async move { stops_no_other(&backend).await });
 }
 
 async fn stops_no_other(backend: &SeaOrmBackend) {

@@ -3,7 +3,7 @@ use claimstream_sea_orm::{Dialect, SeaOrmOutbox};
 use sea_orm::{ConnectionTrait, Database, DbErr};
 use uuid::Uuid;
 
-/// The key of all messages of a trial, so that all of them lie in one shard.
+/// The key of all messages of a test, so that all of them lie in one shard.
 pub(super) const KEY: &str = "customer-7";
 
 /// A message as a program in another language writes it: each value is the SQL for it.

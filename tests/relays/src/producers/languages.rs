@@ -36,7 +36,7 @@ const LANGUAGES: [Language; 4] = [
     Language { name: "go", variable: "CLAIMSTREAM_GO", file: "producer.go" },
 ];
 
-/// A server of each kind: these programs are to show clients, and the routine is tried on all servers beside.
+/// A server of each kind: these programs are to show clients, and the routine is tested on all servers elsewhere.
 const SERVERS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
 pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
@@ -47,7 +47,7 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
             let why = format!("{} is not set; tests/languages fetch prints it", language.variable);
             let what = format!("producers::{}", language.name);
             match is_required(language.name) {
-                true => suite.add_trial(&what, move || panic!("{REQUIRED} asks for it, but {why}")),
+                true => suite.add_test(&what, move || panic!("{REQUIRED} asks for it, but {why}")),
                 false => suite.add_not_run(&what, &why),
             }
             continue;
@@ -61,7 +61,7 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
                     "{}::producers::{}::what_it_writes_by_{way}_arrives_once",
                     server.name, language.name
                 );
-                suite.add_async_trial(
+                suite.add_async_test(
                     &name,
                     async move { arrives_once(&backend, language, &runner, way).await },
                 );

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 
-/// Adds the trials on SQLite and on every server that is here.
+/// Adds the tests on SQLite and on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in ["preemptive_update", "shard_lease"] {
         wrong_rows::add_to(suite, "sqlite", strategy, SeaOrmBackend::sqlite(strategy));
@@ -26,7 +26,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     directory_rows::add_to(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
     wrong_letters::add_to(suite, "sqlite", SeaOrmBackend::sqlite("auto"));
     twins::add_to(suite, "sqlite", SeaOrmBackend::sqlite("shard_lease"));
-    suite.add_trial("producers::the_page_names_the_shards_of_its_keys", names_the_shards_of_its_keys);
+    suite.add_test("producers::the_page_names_the_shards_of_its_keys", names_the_shards_of_its_keys);
     suite.long("languages", |suite| languages::add_to(suite, &environment));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };

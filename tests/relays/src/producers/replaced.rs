@@ -12,12 +12,12 @@ use crate::{Suite, backend::SeaOrmBackend};
 pub(super) fn add_to(suite: &mut Suite, server: &str, backend: impl Fn() -> SeaOrmBackend) {
     let (kept, refused) = (backend(), backend());
     let name = |what: &str| format!("{server}::producers::routine::{what}");
-    suite.add_async_trial(&name("its_callers_keep_their_rights_when_it_is_made_again"), async move {
+    suite.add_async_test(&name("its_callers_keep_their_rights_when_it_is_made_again"), async move {
         keeps_rights(&kept).await;
     });
     if server.starts_with("mysql") {
-        suite.add_async_trial(
-            &name("it_is_not_taken_away_by_somebody_who_cannot_give_the_rights_again"),
+        suite.add_async_test(
+            &name("it_is_not_taken_away_by_a_user_who_cannot_grant_the_rights_again"),
             async move {
                 is_left_alone(&refused).await;
             },

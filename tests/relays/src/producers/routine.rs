@@ -17,14 +17,14 @@ use crate::{Suite, backend::SeaOrmBackend};
 use claimstream_testbed::statement_waits;
 
 pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend) {
-    macro_rules! trials {
-        ($($trial:ident),+ $(,)?) => {
+    macro_rules! tests {
+        ($($test:ident),+ $(,)?) => {
             $(let on = backend();
-            let name = format!("{store}::producers::routine::{}", stringify!($trial));
-            suite.add_async_trial(&name, async move { $trial(&on).await });)+
+            let name = format!("{store}::producers::routine::{}", stringify!($test));
+            suite.add_async_test(&name, async move { $test(&on).await });)+
         };
     }
-    trials![
+    tests![
         it_chooses_the_shard_that_rust_chooses,
         a_message_arrives_as_it_was_written,
         a_key_or_an_id_that_is_taken_writes_nothing,
@@ -39,7 +39,7 @@ pub(super) fn add_to(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOr
         it_is_replaced_by_a_newer_one,
     ];
     let sqlite = SeaOrmBackend::sqlite("preemptive_update");
-    suite.add_async_trial(&format!("{store}::producers::routine::sqlite_has_none"), async move {
+    suite.add_async_test(&format!("{store}::producers::routine::sqlite_has_none"), async move {
         let shop = Shop::open(&sqlite, sqlite.options()).await;
         let refused = shop.outbox.make_extra(SchemaExtra::EnqueueRoutine).await.expect_err("none");
         assert_eq!(refused.kind(), StoreErrorKind::Unsupported);

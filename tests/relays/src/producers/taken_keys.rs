@@ -21,7 +21,7 @@ pub(super) async fn a_key_or_an_id_that_is_taken_writes_nothing(backend: &SeaOrm
     assert_eq!(other.on(&client.db).await.expect("a call"), Answer { id: first.id, is_new: false });
     assert!(!both.on(&client.db).await.expect("a call").is_new);
     client.run("COMMIT").await;
-    assert_eq!(client.counts().await, [1, 1, 1], "a call in vain takes no key either");
+    assert_eq!(client.counts().await, [1, 1, 1], "a failed call takes no key either");
     assert_eq!(client.count("orders").await, 1);
     client.run("BEGIN").await;
     assert!(!unique().on(&client.db).await.expect("a call").is_new, "nor after the commit");

@@ -14,7 +14,7 @@ pub(super) fn add_to(suite: &mut Suite, store: &str, backend: SeaOrmBackend) {
     let name = format!("{store}::shard_lease::producers::twins_hide_no_message_that_is_in_flight");
     // Guard: a page of due messages is full by its rows, twins too |
     // adapters/sea-orm/src/strategy/shard_lease/claim/place.rs `judge`: `due.seen.len()`; the same in `read.rs` `page`
-    suite.add_async_trial(&name, async move { hide_no_message(&backend).await });
+    suite.add_async_test(&name, async move { hide_no_message(&backend).await });
 }
 
 /// A page that is full with second entries ends before the message in flight, which is still there.

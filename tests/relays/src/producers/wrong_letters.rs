@@ -15,7 +15,7 @@ pub(super) fn add_to(suite: &mut Suite, store: &str, backend: SeaOrmBackend) {
     // `read`: such a row is an error
     // Guard: dead letters under an impossible queue name are counted apart | adapters/sea-orm/src/queues/observe.rs
     // `observe`: such a row is an error
-    suite.add_async_trial(&name, async move { ends_no_list(&backend).await });
+    suite.add_async_test(&name, async move { ends_no_list(&backend).await });
 }
 
 /// How letters are spoiled; a server refuses some of it.

@@ -17,7 +17,7 @@ use crate::{Suite, backend::SeaOrmBackend};
 
 pub(super) fn add_to(suite: &mut Suite, store: &str, strategy: &str, backend: SeaOrmBackend) {
     let name = format!("{store}::{strategy}::producers::no_wrong_row_stops_a_queue");
-    suite.add_async_trial(&name, async move { no_wrong_row_stops_a_queue(&backend).await });
+    suite.add_async_test(&name, async move { no_wrong_row_stops_a_queue(&backend).await });
 }
 
 /// What becomes of a wrong row.

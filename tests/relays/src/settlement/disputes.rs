@@ -41,15 +41,15 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let (lost, settled, ended, overlapping) = (backend(), backend(), backend(), backend());
             // Guard: a claim that is being settled is not settled a second time |
             // adapters/sea-orm/src/strategy/rows/open_claims.rs `end`: refuses none
-            suite.add_async_trial(&name("settlements_that_overlap_accept_a_claim_once"), async move {
+            suite.add_async_test(&name("settlements_that_overlap_accept_a_claim_once"), async move {
                 accept_it_once(overlapping()).await;
             });
             // Guard: rows that a renewal moved are settled where they are |
             // adapters/sea-orm/src/strategy/rows/at_once.rs: rows that exist are superseded
-            suite.add_async_trial(&name("what_was_taken_over_is_told_from_what_was_ended"), async move {
-                is_told_apart(lost()).await;
+            suite.add_async_test(&name("what_was_taken_over_is_distinguished_from_what_was_ended"), async move {
+                is_distinguished(lost()).await;
             });
-            suite.add_async_trial(
+            suite.add_async_test(
                 &name("what_is_gone_while_the_lease_runs_was_ended_by_its_holder"),
                 async move {
                     was_ended_by_its_holder(settled()).await;
@@ -58,7 +58,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             if url.is_some() {
                 // Guard: rows that are missing after the lease has ended are an unknown outcome |
                 // adapters/sea-orm/src/strategy/rows/at_once.rs: `still_runs` ignored
-                suite.add_async_trial(
+                suite.add_async_test(
                     &name("what_is_gone_after_the_lease_has_an_unknown_outcome"),
                     async move {
                         has_an_unknown_outcome(ended()).await;
@@ -84,7 +84,7 @@ fn add_partly_known(suite: &mut Suite, environment: impl Fn(&str) -> Option<Stri
             // Guard: outcomes known before an error are returned | adapters/sea-orm/src/strategy/rows/settle.rs
             // `one_by_one`, and `settle_shard` under `shard_lease`: the error alone
             let name = "what_is_known_before_an_error_is_answered";
-            suite.add_async_trial(&format!("{store}::{strategy}::disputes::{name}"), async move {
+            suite.add_async_test(&format!("{store}::{strategy}::disputes::{name}"), async move {
                 keeps_what_is_known(match url {
                     None => SeaOrmBackend::sqlite(strategy.name()),
                     Some(url) => SeaOrmBackend::server(store, &url, strategy.name()),
@@ -156,12 +156,12 @@ async fn keeps_what_is_known(backend: SeaOrmBackend) {
     assert!(refused.is_err(), "nothing is known of any of them: {refused:?}");
     setup.store.connection().execute_unprepared("DROP TRIGGER stuck").await.expect("no trigger");
     assert_eq!(setup.ours.settle_all(&left).await, vec![Accepted; left.len()]);
-    // Nobody has ended the one that was not ours to end.
+    // The one that was not ours to end is not ended.
     assert_eq!(setup.ours.status().await.map(|status| status.depth), Some(1));
 }
 
-/// A rival has two of six, whose lease has ended by its clock; a renewal whose answer nobody saw has moved a third.
-async fn is_told_apart(backend: SeaOrmBackend) {
+/// A rival has two of six, whose lease has ended by its clock; a renewal whose answer was lost has moved a third.
+async fn is_distinguished(backend: SeaOrmBackend) {
     let (setup, claimed) = Setup::with(backend, 6).await;
     setup.clock.advance(Duration::from_secs(10));
     let _ = setup.ours.renew(&claimed[5].receipt, LEASE).await;
@@ -198,7 +198,7 @@ async fn accept_it_once(backend: SeaOrmBackend) {
     }
 }
 
-/// Nobody but the holder of a claim ends its messages while the lease runs.
+/// Only the holder of a claim ends its messages while the lease runs.
 async fn was_ended_by_its_holder(backend: SeaOrmBackend) {
     let (setup, claimed) = Setup::with(backend, 3).await;
     assert_eq!(setup.theirs.ack(&claimed[1]).await, Accepted);
@@ -206,7 +206,7 @@ async fn was_ended_by_its_holder(backend: SeaOrmBackend) {
     assert_eq!(setup.ours.settle_all(&done(&claimed)).await, [Superseded; 3]);
 }
 
-/// Somebody else ends a message, and the lease, while the statement waits.
+/// Another session ends a message, and the lease, while the statement waits.
 async fn has_an_unknown_outcome(backend: SeaOrmBackend) {
     let (setup, claimed) = Setup::with(backend, 3).await;
     let other = setup.store.connection().begin().await.expect("begin");

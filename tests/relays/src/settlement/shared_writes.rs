@@ -34,31 +34,31 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let (few, gone, refused, elsewhere) = (backend(), backend(), backend(), backend());
         // Guard: settlements of a shard share transactions |
         // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: returns false at once
-        suite.add_async_trial(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
+        suite.add_async_test(&name("settlements_of_a_shard_at_one_time_are_few_transactions"), async move {
             are_few_transactions(few()).await;
         });
         // Guard: calls that shared a transaction with a lost row are settled again one by one |
         // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: superseded if a shared one
         // is rolled back
-        suite.add_async_trial(&name("a_message_that_is_gone_costs_nobody_another_one"), async move {
-            costs_nobody_another_one(gone()).await;
+        suite.add_async_test(&name("a_message_that_is_gone_costs_no_other_one"), async move {
+            costs_no_other_one(gone()).await;
         });
         // Guard: calls that shared a transaction with a refused message are settled again one by one |
         // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shared`: only errors that pass are
-        suite.add_async_trial(&name("a_message_that_is_refused_costs_nobody_another_one"), async move {
+        suite.add_async_test(&name("a_message_that_is_refused_costs_no_other_one"), async move {
             for (number, state) in REFUSALS {
                 is_refused_alone(refused(), number, state).await;
             }
         });
-        suite.add_async_trial(&name("a_refusal_in_one_shard_fails_no_other_message"), async move {
+        suite.add_async_test(&name("a_refusal_in_one_shard_fails_no_other_message"), async move {
             for (number, state) in REFUSALS {
-                fails_nobody_elsewhere(elsewhere(), number, state).await;
+                fails_no_message_elsewhere(elsewhere(), number, state).await;
             }
         });
     }
 }
 
-/// What a trigger of somebody's refuses a message with on a server, and its SQLSTATE: a conflict, what is corrupt, and what
+/// What a trigger of a user refuses a message with on a server, and its SQLSTATE: a conflict, what is corrupt, and what
 /// is not available for now. SQLite has one refusal for all.
 const REFUSALS: [(u16, &str); 3] = [(1062, "23000"), (1406, "22001"), (1114, "HY000")];
 
@@ -164,8 +164,8 @@ async fn are_few_transactions(backend: SeaOrmBackend) {
     assert_eq!(setup.instance.status().await.map_or(0, |status| status.depth), 1);
 }
 
-/// Somebody has taken an entry away behind our back, so that a shared transaction finds one too few.
-async fn costs_nobody_another_one(backend: SeaOrmBackend) {
+/// Another program has deleted an entry, so that a shared transaction finds one too few.
+async fn costs_no_other_one(backend: SeaOrmBackend) {
     let setup = Setup::on(backend).await;
     let gone = CALLS * EACH - 2;
     let db = setup.store.connection();
@@ -195,7 +195,7 @@ async fn is_refused_alone(backend: SeaOrmBackend, number: u16, state: &str) {
 }
 
 /// The same in one call over several shards.
-async fn fails_nobody_elsewhere(backend: SeaOrmBackend, number: u16, state: &str) {
+async fn fails_no_message_elsewhere(backend: SeaOrmBackend, number: u16, state: &str) {
     let setup = Setup::in_several_shards(backend).await;
     let stuck = 3;
     setup.refuse(stuck, number, state).await;

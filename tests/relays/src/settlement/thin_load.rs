@@ -32,13 +32,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         // Guard: leases that a joint statement did not write are found |
         // adapters/sea-orm/src/strategy/shard_lease/lease/together.rs `write_leases_at_once`: all count as
         // written
-        suite.add_async_trial(&name("rivals_at_one_time_get_each_message_once"), async move {
+        suite.add_async_test(&name("rivals_at_one_time_get_each_message_once"), async move {
             rivals_get_each_message_once(rivals()).await;
         });
         // Guard: a settlement over several shards counts its leases |
         // adapters/sea-orm/src/strategy/shard_lease/settle/proofs.rs `write_parts`: the count of
         // `write_leases` is ignored
-        suite.add_async_trial(&name("a_lease_that_was_lost_costs_no_other_shard"), async move {
+        suite.add_async_test(&name("a_lease_that_was_lost_costs_no_other_shard"), async move {
             a_lost_lease_costs_no_other_shard(lost()).await;
         });
     }

@@ -31,18 +31,18 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
         let on = backend.clone();
         // Guard: a full claim of many shards ends the thin load |
         // adapters/sea-orm/src/strategy/shard_lease/claim/claiming.rs `run`: `is_all` is always true
-        suite.add_async_trial(&name("a_flood_ends_it_and_starves_no_shard"), async move {
+        suite.add_async_test(&name("a_flood_ends_it_and_starves_no_shard"), async move {
             a_flood_ends_it(&on()).await;
         });
         let on = backend.clone();
-        suite.add_async_trial(&name("rows_of_other_queues_are_not_waited_for"), async move {
-            beside_foreign_rows(&on()).await;
+        suite.add_async_test(&name("rows_of_other_queues_are_not_waited_for"), async move {
+            with_foreign_rows(&on()).await;
         });
         let on = backend.clone();
         // Guard: an error of a joint statement ends the thin load |
         // adapters/sea-orm/src/strategy/shard_lease/claim/together.rs `undo` and `doubt`: `has_left_some` is
         // left alone
-        suite.add_async_trial(&name("an_error_in_one_shard_costs_no_other_one"), async move {
+        suite.add_async_test(&name("an_error_in_one_shard_costs_no_other_one"), async move {
             for kind in ["", ", MYSQL_ERRNO = 1969"] {
                 an_error_costs_no_other_shard(&on(), kind).await;
             }
@@ -50,10 +50,10 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
         let on = backend.clone();
         // Guard: the locked lease is found row by row |
         // adapters/sea-orm/src/strategy/shard_lease/lease/together.rs `is_locked`: no `undo`
-        suite.add_async_trial(&name("one_locked_lease_marks_no_other_one"), async move {
+        suite.add_async_test(&name("one_locked_lease_marks_no_other_one"), async move {
             one_locked_lease_marks_no_other(&on()).await;
         });
-        suite.add_async_trial(&name("a_lost_answer_hands_out_what_was_written"), async move {
+        suite.add_async_test(&name("a_lost_answer_hands_out_what_was_written"), async move {
             a_lost_answer_is_asked_for(&backend()).await;
         });
     }
@@ -66,7 +66,7 @@ const BATCH: u32 = 100;
 /// An outbox with sixteen shards whose claims take from all of them together, and another session.
 struct Thin {
     store: SeaOrmOutbox,
-    beside: SeaOrmOutbox,
+    other: SeaOrmOutbox,
     instance: Instance,
     wire: Wire,
 }
@@ -82,9 +82,9 @@ impl Thin {
         let wire = Wire::to(&url).await.expect("a port");
         let options = || OpenOptions { shards, timer: timer.clone(), ..backend.options() };
         let store = SeaOrmOutbox::open(&wire.url, options()).await.expect("open");
-        let beside = SeaOrmOutbox::open(&url, options()).await.expect("open");
+        let other = SeaOrmOutbox::open(&url, options()).await.expect("open");
         let instance = Instance::new(1, Ports::of(store.clone()), Fixture::fresh_queue(), 20);
-        let thin = Self { store, beside, instance, wire };
+        let thin = Self { store, other, instance, wire };
         while !thin.is_joint(&thin.round().await) {}
         thin
     }
@@ -127,7 +127,7 @@ impl Thin {
 
     /// Locks the lease row of a shard as long as the transaction is open.
     async fn lock(&self, shard: u16) -> DatabaseTransaction {
-        let open = self.beside.connection().begin().await.expect("begin");
+        let open = self.other.connection().begin().await.expect("begin");
         let sql = format!("SELECT fence FROM claimstream_lease WHERE shard = {shard} FOR UPDATE");
         open.execute_unprepared(&sql).await.expect("a lock");
         open
@@ -158,16 +158,16 @@ async fn a_flood_ends_it(backend: &SeaOrmBackend) {
 }
 
 /// A message of another queue is not committed yet, and a lease of another queue is locked. A claim and its settlement wait for neither.
-async fn beside_foreign_rows(backend: &SeaOrmBackend) {
+async fn with_foreign_rows(backend: &SeaOrmBackend) {
     let thin = Thin::on(backend).await;
-    let other = Instance::new(2, Ports::of(thin.beside.clone()), Fixture::fresh_queue(), 20);
+    let other = Instance::new(2, Ports::of(thin.other.clone()), Fixture::fresh_queue(), 20);
     let message = || [NewMessage::json(other.queue().clone(), &7).expect("a message")];
-    thin.beside.enqueue_now(&message()).await.expect("enqueue");
+    thin.other.enqueue_now(&message()).await.expect("enqueue");
     let claimed = other.take_one().await;
     assert_eq!(other.ack(&claimed).await, Accepted);
     let open = other.begin().await;
     open.enqueue(&message()).await.expect("enqueue");
-    let locked = thin.beside.connection().begin().await.expect("begin");
+    let locked = thin.other.connection().begin().await.expect("begin");
     let sql =
         format!("SELECT fence FROM claimstream_lease WHERE queue = '{}' FOR UPDATE", other.queue().as_str());
     locked.execute_unprepared(&sql).await.expect("a lock");
@@ -191,7 +191,7 @@ async fn an_error_costs_no_other_shard(backend: &SeaOrmBackend, kind: &str) {
         "CREATE TRIGGER refuses BEFORE UPDATE ON claimstream_lease FOR EACH ROW IF NEW.shard = 3 THEN \
          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'{kind}; END IF"
     );
-    thin.beside.connection().execute_unprepared(&sql).await.expect("a trigger");
+    thin.other.connection().execute_unprepared(&sql).await.expect("a trigger");
     thin.enqueue(1).await;
     let mut seen = HashSet::new();
     for _ in 0..8 {

@@ -40,14 +40,14 @@ impl Listener {
     }
 
     /// Waits until a wait has ended.
-    pub(super) async fn hears(&mut self, what: &str) -> Instant {
-        let heard = timeout(Self::STUCK, self.0.recv()).await;
-        heard.unwrap_or_else(|_| panic!("not heard: {what}")).expect("the listener has ended")
+    pub(super) async fn receives(&mut self, what: &str) -> Instant {
+        let received = timeout(Self::STUCK, self.0.recv()).await;
+        received.unwrap_or_else(|_| panic!("not received: {what}")).expect("the listener has ended")
     }
 
     /// Waits until the reader is connected, which it says by a wakeup, and forgets that.
     pub(super) async fn is_connected(&mut self) {
-        self.hears("a connection").await;
+        self.receives("a connection").await;
         self.is_quiet().await;
     }
 
@@ -85,7 +85,7 @@ pub(super) async fn keeps_the_contract<F: Future<Output = ()>>(
     forget().await;
     cause().await;
     sleep(Listener::SOON).await;
-    ends(wait(), "a wait that begins after a wakeup that nobody heard").await;
+    ends(wait(), "a wait that begins after a wakeup without a waiter").await;
     let left = timeout(Listener::SOON, wait()).await;
     assert!(left.is_err(), "a wakeup is kept for one wait and not for two");
 }

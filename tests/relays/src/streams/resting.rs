@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::{Fixture, Instance, Ports, Server, Suite, backend::SeaOrmBackend};
 use claimstream_testbed::statement_waits;
 
-/// Adds the trial on every server that is here.
+/// Adds the test on every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
@@ -20,7 +20,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         // adapters/sea-orm/src/strategy/shard_lease/give_back.rs `give_back_all`: no `all_given_back`
         let name =
             format!("{}::shard_lease::resting::who_rests_waits_for_what_is_on_its_way_back", server.name);
-        suite.add_async_trial(&name, async move {
+        suite.add_async_test(&name, async move {
             waits_for_what_is_on_its_way_back(&SeaOrmBackend::server(server.name, &url, "shard_lease")).await;
         });
     }
@@ -28,7 +28,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 
 /// As many as make a claim worth reading ahead for.
 const BATCH: u32 = 60;
-/// No longer than a server lets anybody wait for a row.
+/// No longer than a server lets a session wait for a row.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// The process may end when the rest has come: what is still on its way then keeps its shard for a lease.

@@ -32,12 +32,12 @@ const LATE: Duration = Duration::from_millis(300);
 pub fn add_to(suite: &mut Suite) {
     for executor in Executor::ALL {
         let name_of = |what: &str| format!("sqlite::runtimes::{what}_under_{}", executor.name());
-        suite.add_trial(&name_of("a_transaction_enqueues"), move || {
+        suite.add_test(&name_of("a_transaction_enqueues"), move || {
             executor.run_alone(a_transaction_enqueues())
         });
         let name = |store: &str| format!("{store}::runtimes::a_stream_runs_under_{}", executor.name());
-        suite.add_trial(&name("memory"), move || executor.run("memory", |timer| Box::pin(on_memory(timer))));
-        suite.add_trial(&name("sqlite"), move || executor.run("sqlite", |timer| Box::pin(on_sqlite(timer))));
+        suite.add_test(&name("memory"), move || executor.run("memory", |timer| Box::pin(on_memory(timer))));
+        suite.add_test(&name("sqlite"), move || executor.run("sqlite", |timer| Box::pin(on_sqlite(timer))));
     }
 }
 
@@ -75,14 +75,14 @@ impl Executor {
         assert!(sleeps > 0, "the timer was never used");
     }
 
-    /// Runs a trial on a thread of its own, which must come to an end.
-    fn run_alone(self, trial: impl Future<Output = ()> + Send + 'static) {
+    /// Runs a test on a thread of its own, which must come to an end.
+    fn run_alone(self, test: impl Future<Output = ()> + Send + 'static) {
         let (sender, receiver) = mpsc::channel();
-        let trial = Box::pin(async move {
-            trial.await;
+        let test = Box::pin(async move {
+            test.await;
             0
         });
-        thread::spawn(move || sender.send(self.block_on(trial)));
+        thread::spawn(move || sender.send(self.block_on(test)));
         receiver.recv_timeout(STUCK).expect("it neither panics nor is stuck");
     }
 
@@ -188,7 +188,7 @@ where
     acked.len()
 }
 
-/// A timer that counts how often somebody slept.
+/// A timer that counts how often a caller slept.
 struct Counted {
     timer: Box<dyn Timer>,
     sleeps: Arc<AtomicUsize>,

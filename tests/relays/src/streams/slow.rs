@@ -26,8 +26,8 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for strategy in [Strategy::PreemptiveUpdate, Strategy::ShardLease] {
         let name = format!("sqlite::{strategy}::slow::what_a_slow_consumer_was_not_handed_does_not_die");
-        suite.add_async_trial(&name, async move {
-            nothing_dies_unheard(&SeaOrmBackend::sqlite(strategy.name())).await;
+        suite.add_async_test(&name, async move {
+            nothing_dies_unseen(&SeaOrmBackend::sqlite(strategy.name())).await;
         });
     }
     for server in Server::ALL {
@@ -36,10 +36,10 @@ fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             let backend = |url: &str| SeaOrmBackend::server(server.name, url, strategy.name());
             let name = |what: &str| format!("{}::{strategy}::slow::{what}", server.name);
             let (consumers, store) = (backend(&url), backend(&url));
-            suite.add_async_trial(&name("what_a_slow_consumer_was_not_handed_does_not_die"), async move {
-                nothing_dies_unheard(&consumers).await;
+            suite.add_async_test(&name("what_a_slow_consumer_was_not_handed_does_not_die"), async move {
+                nothing_dies_unseen(&consumers).await;
             });
-            suite.add_async_trial(&name("a_slow_store_burns_no_attempts"), async move {
+            suite.add_async_test(&name("a_slow_store_burns_no_attempts"), async move {
                 burns_no_attempts(&store).await;
             });
         }
@@ -48,7 +48,7 @@ fn add_all_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         // adapters/sea-orm/src/strategy/shard_lease/give_back.rs: no `write_states_later`
         let name =
             format!("{}::shard_lease::slow::what_could_not_go_back_is_free_when_the_store_is", server.name);
-        suite.add_async_trial(&name, async move { goes_back_later(&away).await });
+        suite.add_async_test(&name, async move { goes_back_later(&away).await });
     }
 }
 
@@ -91,14 +91,14 @@ async fn until_empty(instance: &Instance) -> Duration {
 const LOOK: Duration = Duration::from_millis(200);
 
 /// A machine that stands still may let a lease of a second run out, and says nothing of what a consumer was not handed.
-async fn nothing_dies_unheard(backend: &SeaOrmBackend) {
+async fn nothing_dies_unseen(backend: &SeaOrmBackend) {
     for _ in 0..5 {
-        let (unheard, longest) = buried_unheard(backend).await;
-        if unheard == 0 {
+        let (unseen, longest) = buried_unseen(backend).await;
+        if unseen == 0 {
             return;
         }
-        println!("slow: {unheard} buried and never handed out, with {longest:?} between two looks");
-        assert!(longest > 2 * LOOK, "{unheard} of {MESSAGES} were buried and never handed out");
+        println!("slow: {unseen} buried and never handed out, with {longest:?} between two looks");
+        assert!(longest > 2 * LOOK, "{unseen} of {MESSAGES} were buried and never handed out");
     }
     panic!("of {MESSAGES} some were buried and never handed out, five times");
 }
@@ -106,24 +106,24 @@ async fn nothing_dies_unheard(backend: &SeaOrmBackend) {
 const MESSAGES: usize = 18;
 
 /// Three instances whose consumers take longer over a message than a lease lasts, and renew what they have in hand. Answers how many
-/// messages were buried unheard, and how long a look at the queue took at most.
-async fn buried_unheard(backend: &SeaOrmBackend) -> (usize, Duration) {
+/// messages were buried unseen, and how long a look at the queue took at most.
+async fn buried_unseen(backend: &SeaOrmBackend) -> (usize, Duration) {
     let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
     let queue = Fixture::fresh_queue();
     sent(&outbox, &queue, MESSAGES).await;
-    let heard: Arc<Mutex<HashMap<MessageId, u32>>> = Arc::default();
+    let handed_out: Arc<Mutex<HashMap<MessageId, u32>>> = Arc::default();
     let mut consumers = Vec::new();
     for _ in 0..3 {
         let instance = Arc::new(backend.open(&url, None).await.expect("open"));
         let relay = Relay::new(instance, TokioTimer::new(), config(Duration::from_secs(1), 2));
-        let (queue, heard) = (queue.clone(), Arc::clone(&heard));
+        let (queue, handed_out) = (queue.clone(), Arc::clone(&handed_out));
         consumers.push(tokio::spawn(async move {
             let mut claims = relay.claims(queue).expect("a stream");
             while let Some(claim) = claims.next().await {
                 let Ok(mut claim) = claim else { continue };
                 let id = claim.message().id;
-                *heard.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
+                *handed_out.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
                 for _ in 0..6 {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     let _ = claim.renew().await;
@@ -136,8 +136,8 @@ async fn buried_unheard(backend: &SeaOrmBackend) -> (usize, Duration) {
     let longest = until_empty(&instance).await;
     consumers.iter().for_each(|consumer| consumer.abort());
     let dead = instance.dead().await;
-    let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-    (dead.iter().filter(|dead| !heard.contains_key(&dead.message.id)).count(), longest)
+    let handed_out = handed_out.lock().unwrap_or_else(PoisonError::into_inner);
+    (dead.iter().filter(|dead| !handed_out.contains_key(&dead.message.id)).count(), longest)
 }
 
 /// A pipeline that needs renewals, on a store that is so slow three times that claims and renewals come too late.
@@ -186,7 +186,7 @@ async fn goes_back_later(backend: &SeaOrmBackend) {
             wire.lead_to(&url);
             let begun = Instant::now();
             while leased(&rival).await > BATCH {
-                assert!(begun.elapsed() < Duration::from_secs(20), "messages that nobody has stay leased");
+                assert!(begun.elapsed() < Duration::from_secs(20), "messages without a holder stay leased");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             assert_eq!(leased(&rival).await, BATCH, "what was claimed is in hand");
@@ -201,7 +201,7 @@ async fn goes_back_later(backend: &SeaOrmBackend) {
 const BATCH: u32 = 60;
 
 /// The second full claim reads more ahead, which waits for a fifth of a second; then nothing can be given back. Whether it was
-/// still there is seen when nobody tries to give it back any more.
+/// still there is seen when no call gives it back any more.
 async fn is_read_ahead_when_the_store_goes_away(store: &Instance, wire: &Wire, rival: &Instance) -> bool {
     for claimed in store.claim(BATCH).await {
         assert_eq!(store.ack(&claimed).await, Accepted);

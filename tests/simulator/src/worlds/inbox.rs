@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use claimstream::{Relay, RelayConfig};
 use claimstream_domain::{Claimed, MessageId, NewMessage, Payload, QueueName, step::StepResult};
-use claimstream_steps::inbox::{Consumer, Inbox, Undone};
+use claimstream_steps::inbox::{Consumer, Inbox, StepError};
 use futures::{channel::oneshot, future::BoxFuture};
 
 use super::handler::id;
@@ -106,7 +106,7 @@ fn acked(id: MessageId) -> String {
 /// Counts a message in the transaction, or fails in one way or another.
 fn effect_in(
     db: &FaultyDb,
-) -> impl for<'tx> Fn(&'tx FaultyTx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>> + use<> {
+) -> impl for<'tx> Fn(&'tx FaultyTx, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, StepError>> + use<> {
     let db = db.clone();
     move |tx, claimed| {
         let db = db.clone();
@@ -120,8 +120,8 @@ fn effect_in(
             if sim.chance(sim.weather().handler) {
                 sim.count(Mishap::Handler);
                 match sim.below(4) {
-                    0 => return Err(Undone::nack("a scripted failure")),
-                    1 => return Err(Undone::bury("a scripted end")),
+                    0 => return Err(StepError::nack("a scripted failure")),
+                    1 => return Err(StepError::bury("a scripted end")),
                     2 => std::panic::panic_any(Scripted),
                     _ => std::future::pending().await,
                 }

@@ -30,7 +30,7 @@ pub(super) fn add_to(
         ("many_sessions_begin_the_same_step_while_every_first_one_rolls_back", Ending::RollBackFirst),
     ] {
         let backend = backend.clone();
-        suite.add_async_trial(&format!("{name}::inbox::{what}"), async move {
+        suite.add_async_test(&format!("{name}::inbox::{what}"), async move {
             let backend = backend();
             let setup = Setup::of(&backend).await;
             let rounds = repetitions(40);
@@ -51,7 +51,7 @@ enum Ending {
     RollBackFirst,
 }
 
-/// Sessions that begin one step, and one of their own beside it, at the same moment, round after round; answers how often
+/// Sessions that begin one step, and one of their own, at the same moment, round after round; answers how often
 /// one had to be restarted.
 async fn contend(setup: &Setup, ending: Ending, rounds: u32) -> u32 {
     let restarts = Arc::new(AtomicU32::new(0));

@@ -17,7 +17,7 @@ use claimstream::{Compose, Handler, Relay, RelayConfig, Verdict};
 use claimstream_domain::{Claimed, Lease, MessageId, NewMessage, Payload, step::StepResult};
 use claimstream_ports::Transactions;
 use claimstream_sea_orm::{OpenOptions, SeaOrmOutbox, store_error};
-use claimstream_steps::inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, Undone};
+use claimstream_steps::inbox::{Consumer, Inbox, InboxError, InboxHandler, Once, StepError};
 use claimstream_testbed::eventually;
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, future::BoxFuture, future::join_all};
@@ -49,7 +49,7 @@ fn add_everywhere(
 ) {
     let mut add = |what: &str, run: fn(Setup) -> BoxFuture<'static, ()>| {
         let backend = backend.clone();
-        suite.add_async_trial(&format!("{name}::inbox::{what}"), async move {
+        suite.add_async_test(&format!("{name}::inbox::{what}"), async move {
             let backend = backend();
             run(Setup::of(&backend).await).await;
         });
@@ -135,12 +135,12 @@ impl Setup {
 }
 
 type Effect =
-    for<'tx> fn(&'tx DatabaseTransaction, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, Undone>>;
+    for<'tx> fn(&'tx DatabaseTransaction, &'tx Claimed) -> BoxFuture<'tx, Result<StepResult, StepError>>;
 
 fn write_effect<'tx>(
     tx: &'tx DatabaseTransaction,
     claimed: &'tx Claimed,
-) -> BoxFuture<'tx, Result<StepResult, Undone>> {
+) -> BoxFuture<'tx, Result<StepResult, StepError>> {
     async move {
         let insert =
             format!("INSERT INTO effect VALUES ('{}', '{}')", uuid::Uuid::now_v7(), claimed.message.id);
@@ -191,7 +191,7 @@ async fn comes_again(setup: Setup) {
             Box::pin(async move {
                 let done = write_effect(tx, claimed).await?;
                 match tried % 3 {
-                    0 => Err(Undone::nack("told to")),
+                    0 => Err(StepError::nack("as scripted")),
                     1 => {
                         tokio::time::sleep(Duration::from_millis(15)).await;
                         Ok(done)
@@ -262,7 +262,7 @@ async fn failure(setup: Setup) {
     let failing = setup.inbox().handler(billing(), TokioTimer::new(), |tx, claimed| {
         Box::pin(async move {
             write_effect(tx, claimed).await?;
-            Err(Undone::nack("the bank is closed"))
+            Err(StepError::nack("the bank is closed"))
         })
     });
     assert_eq!(failing.handle(&claimed).await, Verdict::nack("the bank is closed"));

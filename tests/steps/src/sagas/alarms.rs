@@ -1,4 +1,4 @@
-//! S4: a saga that nobody can finish raises an alarm, and one that could not be finished is not begun.
+//! S4: a saga that no runner can finish raises an alarm, and one that could not be finished is not begun.
 //! Promise: a payload that no message can carry is refused before a saga is begun
 
 use std::{
@@ -32,11 +32,11 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
     cases![
-        s4_a_saga_whose_every_delivery_ends_the_process_is_told,
-        s4_an_order_that_cannot_be_read_is_kept_and_told,
+        s4_a_saga_whose_every_delivery_ends_the_process_is_reported,
+        s4_an_order_that_cannot_be_read_is_kept_and_reported,
         s4_an_input_that_would_not_come_back_is_refused,
         s4_an_input_that_no_message_could_carry_is_refused,
-        s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once,
+        s4_a_store_that_cannot_for_a_while_is_tried_again_and_reported_once,
         s4_a_saga_is_counted_once_however_often_it_is_looked_at,
         s4_a_saga_that_another_runner_holds_is_waited_for_and_is_no_alarm,
     ]
@@ -49,7 +49,7 @@ fn config<D: Database>(bank: &Bank<D>) -> SagaConfig {
 
 /// Guard: a saga that many deliveries have not ended raises an alarm | app/steps/src/saga/handler.rs: no
 /// alarm
-async fn s4_a_saga_whose_every_delivery_ends_the_process_is_told<D: Database>(bank: Bank<D>) {
+async fn s4_a_saga_whose_every_delivery_ends_the_process_is_reported<D: Database>(bank: Bank<D>) {
     let (id, wanted, config) = (fresh_saga(), transfer(&bank, AMOUNT).await, config(&bank));
     let dying = |point| Crash::at(point);
     let crash = dying(3);
@@ -69,7 +69,7 @@ async fn s4_a_saga_whose_every_delivery_ends_the_process_is_told<D: Database>(ba
 }
 
 /// Guard: an unreadable message of a saga raises an alarm | app/steps/src/saga/handler.rs: no alarm
-async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Bank<D>) {
+async fn s4_an_order_that_cannot_be_read_is_kept_and_reported<D: Database>(bank: Bank<D>) {
     let (id, config) = (fresh_saga(), config(&bank));
     let saga = saga_as(&bank, &Crash::never(), config.clone());
     let input = serde_json::json!({"amount": "of an earlier version"});
@@ -88,7 +88,7 @@ async fn s4_an_order_that_cannot_be_read_is_kept_and_told<D: Database>(bank: Ban
 /// A table that is renamed for a moment, a right that is missing: the saga is not broken, and goes on when they are back.
 /// Guard: a missing table or right is tried again | app/steps/src/saga/failure.rs: `Misconfigured` and
 /// `Unsupported` are `Invariant`
-async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once<D: Database>(bank: Bank<D>) {
+async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_reported_once<D: Database>(bank: Bank<D>) {
     for kind in [StoreErrorKind::Unsupported, StoreErrorKind::Misconfigured] {
         let trouble = Arc::new(Mutex::new(Some(kind)));
         let home = bank.seen_by(&Crash::never())[0].clone();
@@ -122,7 +122,7 @@ async fn s4_a_store_that_cannot_for_a_while_is_tried_again_and_told_once<D: Data
     }
 }
 
-/// A lock that somebody else holds, or nobody.
+/// A lock that another holder has, or that is free.
 struct Elsewhere(AtomicBool);
 
 #[async_trait]
@@ -175,7 +175,7 @@ fn trying<Tx: Sync>(
         let met = *trouble.lock().expect("no panic");
         Box::pin(async move {
             match met {
-                Some(kind) => Err(StoreError::new(kind, "try", "told to").into()),
+                Some(kind) => Err(StoreError::new(kind, "try", "as scripted").into()),
                 None => Ok(()),
             }
         })

@@ -31,7 +31,7 @@ pub(super) const DATABASES: usize = 5;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
-/// Several databases with accounts in them, time that is moved by hand, and names that nobody else uses.
+/// Several databases with accounts in them, time that is moved by hand, and names of its own.
 ///
 /// An account is a step of the ledger that holds its balance, so that it is on every store what it is on another.
 pub(super) struct Bank<D> {
@@ -92,7 +92,7 @@ impl<D: Database> Bank<D> {
         &self.prefix
     }
 
-    /// The name of a saga, or anything else, that nobody else has.
+    /// A unique name of a saga, or of anything else.
     pub(super) fn name(&self, of: &str) -> String {
         format!("{of}-{}", &self.prefix[20..])
     }
@@ -133,7 +133,7 @@ impl<D: Database> Bank<D> {
         found.expect("a look at the ledger")
     }
 
-    /// Writes a row of the ledger as nobody should.
+    /// Writes a row of the ledger as no program should.
     pub(super) async fn forge(&self, database: usize, key: StepKey, state: u8) {
         let db = &self.databases[database];
         let step = NewStep::new(key, state);

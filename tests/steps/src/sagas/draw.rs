@@ -5,7 +5,7 @@ use std::fmt;
 pub struct Draw {
     /// How many begin at one time.
     pub at_once: usize,
-    /// Where the lots come from; what runs beside what is not drawn.
+    /// Where the lots come from; which runs overlap is not drawn.
     pub seed: u64,
 }
 

@@ -25,7 +25,7 @@ use super::{
     crash::Crash,
     database::Database,
     draw::{Draw, Ends},
-    notice::is_told,
+    notice::is_notified,
     payment::{FAILED, FINISHED, NOTHING, Payment, Purse, rows, saga},
 };
 use crate::{Suite, fixture::Random, suite::STUCK};
@@ -65,7 +65,7 @@ pub(super) fn add_to<D: Database>(
     let name =
         format!("{backend}::sagas::s4b_many_payments_under_drawn_mishaps_are_made_whole_or_not_at_all");
     let draws = Draw::some(backend);
-    suite.add_async_trial(&name, async move {
+    suite.add_async_test(&name, async move {
         for draw in draws {
             println!("payments: {draw:?}: {}", run(open().await, draw).await);
         }
@@ -279,7 +279,7 @@ impl<D: Database> World<D> {
         let mut expected = self.before.clone();
         for (id, payment) in &self.payments {
             let rows = rows(&self.bank, &saga, *id).await;
-            assert_eq!(is_told(&self.bank, *id).await, rows.0 == Some(SagaState::Fail), "{id}: {rows:?}");
+            assert_eq!(is_notified(&self.bank, *id).await, rows.0 == Some(SagaState::Fail), "{id}: {rows:?}");
             match rows {
                 FINISHED => {
                     ends.made += 1;

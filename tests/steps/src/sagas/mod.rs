@@ -48,7 +48,7 @@ pub use self::processes::run_job;
 /// Where every pair of crash points is run by killing processes, which takes minutes: a server of each kind.
 const KILLED_IN_PAIRS: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
-/// Where many are drawn at once with their mishaps, beside memory.
+/// Where many are drawn at once with their mishaps, in addition to memory.
 pub(crate) const WITH_MISHAPS: &str = "mariadb-10.11";
 
 /// Adds the cases on memory, on SQLite and on every server that is here; every pair of crash points on memory and SQLite,
@@ -125,7 +125,7 @@ fn add_clauses<D: Database>(
     let all = all.chain(lists::cases::<D>());
     for (name, run) in all.filter(|(name, _)| owed(name)) {
         let open = open.clone();
-        suite.add_async_trial(&format!("{backend}::sagas::{name}"), async move {
+        suite.add_async_test(&format!("{backend}::sagas::{name}"), async move {
             run(open().await.expect("databases")).await;
         });
     }

@@ -28,7 +28,7 @@ pub(super) fn telling<D: Database, I: Send + Sync + 'static>(
 
 fn notification(saga: SagaId, user: &str, why: &str) -> NotificationRequest {
     NotificationRequest {
-        id: told(saga),
+        id: notice_id(saga),
         requester: Requester { kind: RequesterKind::Service, id: "payments".into() },
         recipients: vec![RecipientReference::User { user: user.into() }],
         channels: vec![Channel::Email],
@@ -49,10 +49,10 @@ fn notification(saga: SagaId, user: &str, why: &str) -> NotificationRequest {
     }
 }
 
-pub(super) fn told(saga: SagaId) -> Uuid {
-    Uuid::new_v5(&saga.uuid(), b"told")
+pub(super) fn notice_id(saga: SagaId) -> Uuid {
+    Uuid::new_v5(&saga.uuid(), b"notice")
 }
 
-pub(super) async fn is_told<D: Database>(bank: &Bank<D>, id: SagaId) -> bool {
-    bank.databases[0].progress(told(id)).await.expect("a report").is_some()
+pub(super) async fn is_notified<D: Database>(bank: &Bank<D>, id: SagaId) -> bool {
+    bank.databases[0].progress(notice_id(id)).await.expect("a report").is_some()
 }

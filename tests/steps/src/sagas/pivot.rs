@@ -14,7 +14,7 @@ use super::{
     case::{Case, cases},
     crash::Crash,
     database::Database,
-    notice::is_told,
+    notice::is_notified,
     payment::{FAILED, SHORT, UNPAID, balances, payment, rows, saga},
 };
 
@@ -23,7 +23,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_given_back,
         s4b_a_step_behind_the_pivot_that_is_rolled_back_is_an_alarm_and_nothing_is_written,
         s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once,
-        s4b_a_roll_back_order_of_what_nobody_has_begun_calls_it_off_and_tells,
+        s4b_a_roll_back_order_of_what_was_not_begun_calls_it_off_and_notifies,
     ]
 }
 
@@ -41,7 +41,7 @@ async fn s4b_a_step_behind_the_pivot_that_refuses_is_an_alarm_and_nothing_is_giv
     let taken = [Some(Done), Some(Done), Some(Done), None];
     assert_eq!(rows(&bank, &saga, id).await, (Some(SagaState::Committing), taken));
     assert_eq!(balances(&bank, &paid).await, [900, 30_000, 1_100, 10_000]);
-    assert_eq!((saga.tally().alarms, is_told(&bank, id).await), (1, false));
+    assert_eq!((saga.tally().alarms, is_notified(&bank, id).await), (1, false));
     bank.pay_in(&paid.to.yue, 10_000).await;
     assert_eq!(saga.proceed(id).await.expect("an outcome"), SagaOutcome::Finish);
     assert_eq!(balances(&bank, &paid).await, [900, 30_000, 1_100, 0]);
@@ -83,12 +83,12 @@ async fn s4b_a_call_off_whose_runner_dies_goes_on_by_its_own_order_at_once<D: Da
 
 /// Guard: a rollback that begins its saga is reported in the same transaction | app/steps/src/saga/row.rs
 /// `open_in`: no `tell`
-async fn s4b_a_roll_back_order_of_what_nobody_has_begun_calls_it_off_and_tells<D: Database>(bank: Bank<D>) {
+async fn s4b_a_roll_back_order_of_what_was_not_begun_calls_it_off_and_notifies<D: Database>(bank: Bank<D>) {
     let (id, paid, saga) = (fresh_saga(), payment(&bank, 1_000, 10_000).await, saga(&bank, &Crash::never()));
     let order = saga.order(SagaOrderKind::RollBack, id, "anna", paid.clone());
     bank.enqueue(order.expect("a message")).await;
     assert_eq!(bank.deliver(&saga).await, [Verdict::ack()]);
-    assert!(is_told(&bank, id).await);
+    assert!(is_notified(&bank, id).await);
     let late = saga.start(id, "anna", paid.clone()).await.expect("an outcome");
     assert!(matches!(late, SagaOutcome::Fail { .. }), "{late:?}");
     assert_eq!((rows(&bank, &saga, id).await, balances(&bank, &paid).await), (FAILED, UNPAID));

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     bank::{Bank, fresh_saga},
     crash::Crash,
-    notice::is_told,
+    notice::is_notified,
     payment::{self as payments, Payment},
     transfer::{self as transfers, Transfer},
     urls::Urls,
@@ -47,10 +47,10 @@ enum Input {
     Payment(Payment),
 }
 
-/// How long a claim outlives its process, which is what a trial waits for most of the time. A process that takes longer
-/// loses nothing by it, because nobody else claims before it has ended.
+/// How long a claim outlives its process, which is what a test waits for most of the time. A process that takes longer
+/// loses nothing by it, because no other process claims before it has ended.
 const LEASE: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs a saga if this process was started for that.
 pub fn run_job() -> Option<ExitCode> {
@@ -93,7 +93,7 @@ pub(super) enum Second {
     Everywhere,
 }
 
-/// How many lanes kill and check beside each other where every pair is run, each with sagas and a queue of its own.
+/// How many lanes kill and check at the same time where every pair is run, each with sagas and a queue of its own.
 const LANES: usize = 4;
 
 impl Second {
@@ -190,7 +190,7 @@ async fn payments_of_a_lane(
             let ended = (payments::rows(bank, &saga, id).await, payments::balances(bank, &paid).await);
             let what = format!("after kill -9 {point}, then at {second}");
             assert_eq!(ended, payments::expected(&point, end, start), "{what}");
-            assert_eq!(is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
+            assert_eq!(is_notified(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
             if !kills.go_on(again) {
                 break;
             }
@@ -281,7 +281,7 @@ impl Setup {
             if state.is_none_or(SagaState::is_over) {
                 return state;
             }
-            assert!(begun.elapsed() < PATIENCE, "the saga is still {state:?}");
+            assert!(begun.elapsed() < TIMEOUT, "the saga is still {state:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -311,7 +311,7 @@ async fn open(urls: &[String]) -> Result<Bank<SeaOrmOutbox>, StoreError> {
     Ok(Bank::new(databases, Arc::new(WallClock)))
 }
 
-/// The check is due at once, because nobody delivers it while somebody begins.
+/// The check is due at once, because no relay delivers it during a begin.
 fn config() -> SagaConfig {
     let base = Duration::from_millis(20);
     let retry = RetryPolicy { base, cap: base, ..RetryPolicy::default() };

@@ -1,4 +1,4 @@
-//! Steps that are calls to somebody else, who takes each key once and refuses a call whose cancellation has come before.
+//! Steps that are calls to another service, which takes each key once and refuses a call whose cancellation has come before.
 
 use std::{
     collections::HashMap,

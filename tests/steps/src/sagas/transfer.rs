@@ -245,11 +245,11 @@ async fn s4a_an_unknown_state_is_an_alarm_nothing_is_written_and_the_message_is_
         assert_eq!(sound.tally().alarms, 1, "{row:?}: the alarm was raised twice");
     }
     let alarms = bank.claim(&SagaConfig::default().alarms).await;
-    let told = alarms.iter().filter(|alarm| {
+    let rejected = alarms.iter().filter(|alarm| {
         let text = String::from_utf8_lossy(alarm.message.payload.bytes()).into_owned();
         text.contains(&bank.name("transfer")) && text.contains("77")
     });
-    assert_eq!(told.count(), 3);
+    assert_eq!(rejected.count(), 3);
 }
 
 async fn s4a_both_users_on_one_shard<D: Database>(bank: Bank<D>) {

@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 use super::bank::DATABASES;
 use crate::backend::SeaOrmBackend;
 
-/// The databases of a backend, made when the first trial asks for them and shared by all of its trials.
+/// The databases of a backend, made when the first test asks for them and shared by all of its tests.
 #[derive(Clone)]
 pub(super) struct Urls {
     pub(super) backend: Arc<SeaOrmBackend>,

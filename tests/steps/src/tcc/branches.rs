@@ -256,7 +256,7 @@ fn orders(length: u32) -> Vec<Vec<Operation>> {
     (0..count).map(nth).collect()
 }
 
-/// A ledger whose first answer is out of date, as if somebody else had changed the step right after it was read.
+/// A ledger whose first answer is out of date, as if another process had changed the step right after it was read.
 struct Stale<S> {
     ledger: Arc<S>,
     stale: AtomicBool,

@@ -14,23 +14,23 @@ use crate::{Fixture, Suite, backend::SeaOrmBackend, sagas::Draw};
 pub(crate) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     for (scenario, run) in scenarios() {
         let url = url.to_owned();
-        suite.add_async_trial(&format!("{name}::tcc::{scenario}"), async move {
+        suite.add_async_test(&format!("{name}::tcc::{scenario}"), async move {
             let backend = SeaOrmBackend::server(name, &url, "auto");
             run(World::at_two_nodes(&backend, &url).await).await;
         });
     }
     for (scenario, run) in late_node::scenarios() {
         let url = url.to_owned();
-        // Nobody can hold a member of a group back.
+        // A test cannot hold back a member of a group.
         if name.starts_with("galera") {
-            suite.add_async_trial(&format!("{name}::tcc::{scenario}"), async move {
+            suite.add_async_test(&format!("{name}::tcc::{scenario}"), async move {
                 let backend = SeaOrmBackend::server(name, &url, "auto");
                 run(World::at_two_nodes(&backend, &url).await).await;
             });
         }
     }
     let url = url.to_owned();
-    suite.add_async_trial(&format!("{name}::tcc::{UNDER_MISHAPS}"), async move {
+    suite.add_async_test(&format!("{name}::tcc::{UNDER_MISHAPS}"), async move {
         let backend = SeaOrmBackend::server(name, &url, "auto");
         for draw in Draw::some(name) {
             show(draw, mishaps::run(World::behind_a_proxy(&backend, &url).await, draw).await);

@@ -24,13 +24,13 @@ pub(crate) use cluster::add_on;
 /// Adds every scenario on every store.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for (name, run) in scenarios() {
-        suite.add_async_trial(&format!("memory::tcc::{name}"), async move { run(World::in_memory()).await });
+        suite.add_async_test(&format!("memory::tcc::{name}"), async move { run(World::in_memory()).await });
     }
-    suite.add_async_trial(&format!("memory::tcc::{UNDER_MISHAPS}"), async {
+    suite.add_async_test(&format!("memory::tcc::{UNDER_MISHAPS}"), async {
         draw_in_memory(Draw::some("memory").into_iter(), show).await;
     });
     for (name, run) in scenarios() {
-        suite.add_async_trial(&format!("sqlite::tcc::{name}"), async move {
+        suite.add_async_test(&format!("sqlite::tcc::{name}"), async move {
             let backend = SeaOrmBackend::sqlite("auto");
             run(World::of(&backend).await).await;
         });
@@ -39,13 +39,13 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         if server.name == sagas::WITH_MISHAPS {
             let backend = SeaOrmBackend::server(server.name, &url, "auto");
-            suite.add_async_trial(&format!("{}::tcc::{UNDER_MISHAPS}", server.name), async move {
+            suite.add_async_test(&format!("{}::tcc::{UNDER_MISHAPS}", server.name), async move {
                 draw_on(backend, Draw::some(server.name).into_iter(), show).await;
             });
         }
         for (name, run) in scenarios() {
             let url = url.clone();
-            suite.add_async_trial(&format!("{}::tcc::{name}", server.name), async move {
+            suite.add_async_test(&format!("{}::tcc::{name}", server.name), async move {
                 let backend = SeaOrmBackend::server(server.name, &url, "auto");
                 run(World::of(&backend).await).await;
             });

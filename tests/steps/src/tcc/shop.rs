@@ -77,15 +77,15 @@ impl<Tx: Send + Sync> Resource<Tx> for Goods<Tx> {
 
 /// A table.
 pub(super) struct SqlShop {
-    beside: DatabaseConnection,
+    control: DatabaseConnection,
 }
 
 impl SqlShop {
-    pub(super) async fn open(beside: DatabaseConnection) -> Self {
+    pub(super) async fn open(control: DatabaseConnection) -> Self {
         let table = "CREATE TABLE IF NOT EXISTS shop_stock (item VARCHAR(64) NOT NULL PRIMARY KEY, \
                      available BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL)";
-        beside.execute_unprepared(table).await.expect("a table");
-        Self { beside }
+        control.execute_unprepared(table).await.expect("a table");
+        Self { control }
     }
 }
 
@@ -127,7 +127,7 @@ impl Shop<DatabaseTransaction> for SqlShop {
         let own = Statement::from_string(DbBackend::MySql, "SELECT CAST(CONNECTION_ID() AS SIGNED)");
         let row = tx.query_one_raw(own).await.map_err(store_error)?.expect("a row");
         let id: i64 = row.try_get_by_index(0).map_err(store_error)?;
-        self.beside.execute_unprepared(&format!("KILL CONNECTION {id}")).await.map_err(store_error)?;
+        self.control.execute_unprepared(&format!("KILL CONNECTION {id}")).await.map_err(store_error)?;
         Ok(())
     }
 }

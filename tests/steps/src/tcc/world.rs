@@ -265,7 +265,7 @@ impl<S: Place> World<S> {
     }
 }
 
-/// A global id that nobody else uses.
+/// A unique global id.
 pub(super) fn fresh_gid() -> GlobalId {
     GlobalId::new(&Uuid::now_v7().to_string()).expect("an id")
 }

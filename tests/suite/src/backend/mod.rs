@@ -40,7 +40,7 @@ pub trait Backend: Send + Sync {
     /// Sets up a fixture whose time stands at [`Fixture::START`].
     async fn fixture(&self) -> Result<Fixture, StoreError>;
 
-    /// Sets up a fixture whose store is swept; nobody keeps anything finished there. The backend makes one at a time.
+    /// Sets up a fixture whose store is swept; finished rows are not kept there. The backend makes one at a time.
     async fn swept_fixture(&self) -> Result<SweptFixture, StoreError>;
 }
 

@@ -21,7 +21,7 @@ impl RedisBackend {
         Self { url: url.to_owned() }
     }
 
-    /// A place in a Redis that nobody else uses, and its namespace.
+    /// A place of its own in a Redis, and its namespace.
     pub fn fresh_place(url: &str) -> (RedisPlace, String) {
         let namespace = format!("test-{}", Uuid::now_v7().simple());
         (RedisPlace::new(&format!("{url}?namespace={namespace}")).expect("a place"), namespace)
@@ -67,7 +67,7 @@ pub fn lock_in(place: RedisPlace) -> RedisLock {
     RedisLock::new(place).with_timer(Arc::new(HandTimer::default()))
 }
 
-/// Nobody can set the clock of a Redis, so what is left of every time to live is made shorter instead.
+/// The clock of a Redis cannot be set, so what is left of every time to live is made shorter instead.
 struct RedisClock {
     client: Client,
     namespace: String,

@@ -25,7 +25,7 @@ use crate::{
     suite::Need,
 };
 
-/// A real database with a strategy, an order of keys, and a lock before its claims if there is to be one. Trials call it
+/// A real database with a strategy, an order of keys, and a lock before its claims if there is to be one. Tests call it
 /// after all of them: `shard_lease per_key`, `lock:db`.
 ///
 /// Fixtures share a database and have a queue each, and so do those that are swept; those with notification requests, whose
@@ -57,7 +57,7 @@ impl SeaOrmBackend {
         Self::new("sqlite", strategy, Place::Folder { path: folder, untouched: OnceCell::new() })
     }
 
-    /// A server; databases of our own are made beside the one that the URL names.
+    /// A server; databases for the tests are made next to the one that the URL names.
     pub fn server(name: &'static str, url: &str, strategy: &'static str) -> Self {
         let place = Place::Server { url: url.to_owned(), made: Mutex::default() };
         Self::new(name, strategy, place)
@@ -97,7 +97,7 @@ impl SeaOrmBackend {
         self
     }
 
-    /// The URL of a database that nobody else uses.
+    /// The URL of a database of its own.
     pub async fn fresh_database(&self) -> Result<String, StoreError> {
         let name = fresh_name();
         match &self.place {
@@ -230,8 +230,8 @@ impl ServerBackend for SeaOrmBackend {
         let url = self.database().await?;
         let (outbox, store, _) = self.pair(&url, Fixture::fresh_queue()).await?;
         let (strategy, options) = (store.strategy(), self.options());
-        let beside = Database::connect(&url).await.map_err(unavailable)?;
-        Ok(ServerFixture { outbox, strategy, beside, empty: self.fresh_database().await?, options })
+        let control = Database::connect(&url).await.map_err(unavailable)?;
+        Ok(ServerFixture { outbox, strategy, control, empty: self.fresh_database().await?, options })
     }
 }
 

@@ -2,7 +2,7 @@ use std::{any::Any, cell::RefCell, panic, sync::LazyLock};
 
 use libtest_mimic::Failed;
 
-/// Keeps what a panic of this thread says and where, so that the report shows it under the name of its trial.
+/// Keeps what a panic of this thread says and where, so that the report shows it under the name of its test.
 pub(super) fn remember_panics() {
     static HOOK: LazyLock<()> = LazyLock::new(|| {
         panic::set_hook(Box::new(|info| {
@@ -13,10 +13,10 @@ pub(super) fn remember_panics() {
 }
 
 pub(super) fn failed(panic: Box<dyn Any + Send>) -> Failed {
-    let told = LAST_PANIC.with(|last| last.borrow_mut().take());
+    let message = LAST_PANIC.with(|last| last.borrow_mut().take());
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-    told.or(text).unwrap_or_else(|| "a panic without words".to_owned()).into()
+    message.or(text).unwrap_or_else(|| "a panic without words".to_owned()).into()
 }
 
 thread_local! {

@@ -23,12 +23,12 @@ struct Row {
 }
 
 impl Report {
-    /// Notes that a backend has one more trial.
+    /// Notes that a backend has one more test.
     pub fn offer(&self, store: &str, strategy: &str) {
         self.row(store, strategy, |row| row.offered += 1);
     }
 
-    /// Notes how a trial went.
+    /// Notes how a test went.
     pub fn note(&self, store: &str, strategy: &str, passed: bool) {
         self.row(store, strategy, |row| {
             row.run += 1;
@@ -46,27 +46,23 @@ impl Report {
         open(&self.not_run).push((what.to_owned(), why.to_owned()));
     }
 
-    /// Notes how long a trial took.
-    pub fn took(&self, trial: &str, time: Duration) {
-        open(&self.times).push((trial.to_owned(), time));
+    /// Notes how long a test took.
+    pub fn took(&self, test: &str, time: Duration) {
+        open(&self.times).push((test.to_owned(), time));
     }
 
-    /// The trials that took longest, a line each, and what all of them took together.
+    /// The tests that took longest, a line each, and what all of them took together.
     pub fn slowest(&self, count: usize) -> String {
         let mut times = open(&self.times).clone();
         times.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
         let all: Duration = times.iter().map(|(_, time)| *time).sum();
         let slowest =
-            times.iter().take(count).map(|(trial, time)| format!("{:7.1} s  {trial}\n", time.as_secs_f64()));
+            times.iter().take(count).map(|(test, time)| format!("{:7.1} s  {test}\n", time.as_secs_f64()));
         let listed = slowest.collect::<String>();
-        format!(
-            "slowest of {} trials, which took {:.0} s together:\n{listed}",
-            times.len(),
-            all.as_secs_f64()
-        )
+        format!("slowest of {} tests, which took {:.0} s together:\n{listed}", times.len(), all.as_secs_f64())
     }
 
-    /// A line for each store with trials: `store: strategy, strategy`.
+    /// A line for each store with tests: `store: strategy, strategy`.
     pub fn inventory(&self) -> Vec<String> {
         let rows = open(&self.rows);
         let mut stores: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

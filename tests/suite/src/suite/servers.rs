@@ -49,7 +49,7 @@ impl Suite {
         for name in Server::unknown_requirements(environment) {
             let why =
                 format!("{REQUIRED} names {name:?}, known are {:?} and redis", Server::ALL.map(|s| s.name));
-            self.add_trial(&format!("{name}::is_known"), move || panic!("{why}"));
+            self.add_test(&format!("{name}::is_known"), move || panic!("{why}"));
         }
     }
 
@@ -75,7 +75,7 @@ impl Suite {
     fn add_missing(&mut self, name: &str, is_required: bool, left_out: &[&str], why: &str) {
         if is_required {
             let why = format!("{REQUIRED} asks for {name}, but {why}");
-            self.add_trial(&format!("{name}::is_there"), move || panic!("{why}"));
+            self.add_test(&format!("{name}::is_there"), move || panic!("{why}"));
         } else {
             left_out.iter().for_each(|what| self.add_not_run(what, why));
         }

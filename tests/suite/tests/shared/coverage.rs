@@ -1,7 +1,7 @@
 use claimstream_suite::{Coverage, Need};
 
 #[test]
-fn tells_what_is_left_out_and_what_nobody_runs() {
+fn reports_what_is_left_out_and_what_no_backend_runs() {
     let mut coverage = Coverage::default();
     let (shared, server) = (("claim", "shared"), ("scenarios", "on_a_server"));
     coverage.note_run(("sqlite", "one"), &[Need::Claims, Need::Sharing], shared);

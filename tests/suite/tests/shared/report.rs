@@ -25,12 +25,12 @@ fn shows_numbers_refusals_and_what_was_not_run() {
 }
 
 #[test]
-fn lists_the_slowest_trials_first() {
+fn lists_the_slowest_tests_first() {
     let report = Report::default();
-    for (trial, millis) in [("short", 40), ("long", 61_250), ("longer than short", 700)] {
-        report.took(trial, Duration::from_millis(millis));
+    for (test, millis) in [("short", 40), ("long", 61_250), ("longer than short", 700)] {
+        report.took(test, Duration::from_millis(millis));
     }
     let expected =
-        "slowest of 3 trials, which took 62 s together:\n   61.2 s  long\n    0.7 s  longer than short\n";
+        "slowest of 3 tests, which took 62 s together:\n   61.2 s  long\n    0.7 s  longer than short\n";
     assert_eq!(report.slowest(2), expected);
 }

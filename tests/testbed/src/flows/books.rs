@@ -58,7 +58,7 @@ pub(super) async fn execute(tx: &DatabaseTransaction, sql: &str) -> Result<u64, 
     Ok(done.rows_affected())
 }
 
-/// How many messages there are beside those of the timer.
+/// How many messages there are without those of the timer.
 pub(super) async fn left(db: &impl ConnectionTrait) -> Result<i64, Failure> {
     number(db, &format!("SELECT COUNT(*) FROM claimstream_queue WHERE queue <> '{TIMERS}'")).await
 }

@@ -36,7 +36,7 @@ pub(super) struct Payment {
 /// The branches of a global transaction.
 pub(super) const BRANCHES: [&str; 2] = ["stock", "seat"];
 const PRICE: i64 = 7;
-/// Sagas and global transactions that nobody drives are looked at again this much later, or twice that.
+/// Sagas and global transactions that no process drives are looked at again this much later, or twice that.
 const LOOKED_AT_AFTER: Duration = Duration::from_secs(3);
 
 impl Member {
@@ -51,7 +51,7 @@ impl Member {
         let (home, hold, give) = (self.home.clone(), self.away.clone(), self.away.clone());
         let config = SagaConfig {
             check_after: LOOKED_AT_AFTER,
-            // A trial has many more faults than a day has.
+            // A test has many more faults than a day has.
             alarm_after: u32::MAX,
             retry: retry(),
             ..SagaConfig::default()

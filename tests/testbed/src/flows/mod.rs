@@ -39,7 +39,7 @@ const AWAY: &str = "flows_away";
 
 impl Flows {
     /// What is left without an end this long after the last one is not waited for any more.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
     const LOOK: Duration = Duration::from_millis(200);
     /// How long the timer may take to move on when nothing disturbs it.
     const TICK_WITHIN: Duration = Duration::from_secs(30);
@@ -87,7 +87,7 @@ impl Flows {
 /// Waits until nothing is left in the queues of sagas and global transactions, or nothing moves any more.
 async fn drain(home: &DatabaseConnection) {
     let (mut depth, mut moved) = (i64::MAX, Instant::now());
-    while depth > 0 && moved.elapsed() < Flows::PATIENCE {
+    while depth > 0 && moved.elapsed() < Flows::TIMEOUT {
         if let Ok(now) = books::left(home).await
             && now < depth
         {

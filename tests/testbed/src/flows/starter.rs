@@ -34,7 +34,7 @@ pub(super) const OWNER: &str = "flows";
 /// How long after one the next is started.
 const EVERY: Duration = Duration::from_millis(60);
 /// A node that says nothing for so long is left alone.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Starts sagas and global transactions in turn, here and now or by a message, until it is to stop. Some are left by their runners.
 pub(super) async fn run(member: Member, place: usize, mut stop: watch::Receiver<bool>) -> Started {
@@ -44,13 +44,13 @@ pub(super) async fn run(member: Member, place: usize, mut stop: watch::Receiver<
     while !*stop.borrow() {
         number += 1;
         // One of eight runners dies on its way.
-        let patience = if number % 8 < 2 { Duration::from_millis(number as u64 % 40) } else { PATIENCE };
+        let timeout = if number % 8 < 2 { Duration::from_millis(number as u64 % 40) } else { TIMEOUT };
         if number.is_multiple_of(2) {
             let id = SagaId::new(Uuid::now_v7());
-            let is_kept = within(patience, saga(&member, &payments, id, number)).await;
+            let is_kept = within(timeout, saga(&member, &payments, id, number)).await;
             started.sagas.insert(id, is_kept);
         } else if let Ok(gid) = GlobalId::new(&Uuid::now_v7().to_string()) {
-            let is_kept = within(patience, global(&member, &orders, &gid, number)).await;
+            let is_kept = within(timeout, global(&member, &orders, &gid, number)).await;
             started.globals.insert(gid, is_kept);
         }
         tokio::select! {
@@ -61,8 +61,8 @@ pub(super) async fn run(member: Member, place: usize, mut stop: watch::Receiver<
     started
 }
 
-async fn within<T, E>(patience: Duration, asked: impl Future<Output = Result<T, E>>) -> bool {
-    matches!(tokio::time::timeout(patience, asked).await, Ok(Ok(_)))
+async fn within<T, E>(limit: Duration, asked: impl Future<Output = Result<T, E>>) -> bool {
+    matches!(tokio::time::timeout(limit, asked).await, Ok(Ok(_)))
 }
 
 async fn saga(

@@ -51,7 +51,7 @@ pub struct Work {
 
 impl Work {
     /// What is left without an end this long after the last one is not waited for any more.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
     const LOOK: Duration = Duration::from_millis(200);
 
     /// Makes the tables, in the database that the first producer's URL names, and begins.
@@ -106,7 +106,7 @@ impl Work {
 /// Waits until nothing is left in the queue, or nothing moves any more.
 async fn drain(db: &DatabaseConnection) {
     let (mut depth, mut moved) = (i64::MAX, Instant::now());
-    while depth > 0 && moved.elapsed() < Work::PATIENCE {
+    while depth > 0 && moved.elapsed() < Work::TIMEOUT {
         if let Ok(now) = number(db, "SELECT COUNT(*) FROM claimstream_queue").await
             && now < depth
         {

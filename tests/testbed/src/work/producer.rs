@@ -17,7 +17,7 @@ pub(super) struct Producer {
 
 impl Producer {
     /// A node that says nothing for so long is left for the next one.
-    const PATIENCE: Duration = Duration::from_secs(3);
+    const TIMEOUT: Duration = Duration::from_secs(3);
     const AGAIN: Duration = Duration::from_millis(50);
 
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
@@ -26,12 +26,12 @@ impl Producer {
             let id = Uuid::now_v7();
             let message =
                 NewMessage::new(MessageId::new(id), self.queue.clone(), Payload::json("{\"number\":1}"));
-            // Enqueued for certain, also if the run is to stop: nobody could say otherwise whether it is there.
+            // Enqueued for certain, also if the run is to stop: whether it is there would be unknown otherwise.
             loop {
                 let outbox = &self.outboxes[turn % self.outboxes.len()];
                 turn += 1;
                 let taken = outbox.enqueue_now(std::slice::from_ref(&message));
-                if let Ok(Ok(_)) = tokio::time::timeout(Self::PATIENCE, taken).await {
+                if let Ok(Ok(_)) = tokio::time::timeout(Self::TIMEOUT, taken).await {
                     break;
                 }
                 tokio::time::sleep(Self::AGAIN).await;

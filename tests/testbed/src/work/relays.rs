@@ -6,7 +6,7 @@ use claimstream::{
 use claimstream_domain::{Claimed, QueueName, Settled, step::StepResult};
 use claimstream_ports::{Handler, LockingStrategy};
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
-use claimstream_steps::inbox::{Consumer, Inbox, Undone};
+use claimstream_steps::inbox::{Consumer, Inbox, StepError};
 use claimstream_tokio::TokioTimer;
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
@@ -23,7 +23,7 @@ pub(super) struct Relaying {
 
 impl Relaying {
     const AT_ONCE: usize = 8;
-    /// A trial has many more faults than a day has.
+    /// A test has many more faults than a day has.
     const ATTEMPTS: u32 = 10_000;
 
     pub(super) async fn run(self, queue: QueueName, mut stop: watch::Receiver<bool>) -> Result<(), Failure> {
@@ -80,7 +80,7 @@ impl Relaying {
 fn write_effect<'tx>(
     tx: &'tx DatabaseTransaction,
     claimed: &'tx Claimed,
-) -> BoxFuture<'tx, Result<StepResult, Undone>> {
+) -> BoxFuture<'tx, Result<StepResult, StepError>> {
     async move {
         let insert = format!("INSERT INTO fault_effect (message) VALUES ('{}')", claimed.message.id);
         tx.execute_unprepared(&insert).await.map_err(|e| store_error("effect", e))?;

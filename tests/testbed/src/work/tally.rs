@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_source_took_with_it_is_told_apart() {
+    fn what_the_source_took_with_it_is_counted_apart() {
         let tally = Tally::default();
         let [kept, gone] = [1, 2].map(Uuid::from_u128);
         tally.enqueued(kept);

@@ -1,7 +1,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use claimstream::{RelayConfig, RetryPolicy};
-use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace};
+use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqConsumer};
 use claimstream_sea_orm::{SeaOrmOutbox, store_error};
 use claimstream_steps::{
     StepResult,
@@ -26,7 +26,7 @@ pub(super) const TABLES: [&str; 2] = [
 pub(super) async fn run() {
     let outbox = Arc::new(SeaOrmOutbox::open(&setting("INBOX"), options()).await.unwrap());
     let inbox = Inbox::new(outbox.clone(), &RelayConfig::default()).unwrap();
-    let place = RabbitMqPlace::new(&setting("BROKER")).unwrap();
+    let place = RabbitMqConfig::new(&setting("BROKER")).unwrap();
     let (broker, timer) = (RabbitMqConsumer::new(place, &setting("QUEUE")), TokioTimer::new());
     let shipping = Consumer::new("shipping").unwrap();
     let consumption =

@@ -22,7 +22,7 @@ use libtest_mimic::Trial;
 use sea_orm::ConnectionTrait;
 
 use self::{databases::Databases, helper::Helper};
-use crate::{long, rabbitmq::Queues, trial};
+use crate::{long, rabbitmq::Queues, test};
 
 const QUEUE: &str = "orders";
 const KEYS: u64 = 20;
@@ -40,7 +40,7 @@ pub(crate) fn run_job() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(crate) fn tests() -> Vec<Trial> {
     if known_broker("rabbitmq", "effects that happen once").is_none() || !Databases::are_named() {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     // effect without `once`
     let name =
         "exactly_once::each_effect_happens_once_and_in_order_while_broker_relay_and_consumer_are_killed";
-    vec![long("kills", trial(name, each_effect_happens_once))]
+    vec![long("kills", test(name, each_effect_happens_once))]
 }
 
 async fn each_effect_happens_once() {

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use claimstream_brokers::kafka::{KafkaPlace, KafkaPublisher};
+use claimstream_brokers::kafka::{KafkaConfig, KafkaPublisher};
 use rdkafka::{
     ClientConfig, Message, Offset, TopicPartitionList,
     consumer::{BaseConsumer, Consumer},
@@ -23,8 +23,8 @@ impl Cluster {
         Self(cluster)
     }
 
-    pub(super) fn place(&self) -> KafkaPlace {
-        KafkaPlace::new(&format!("kafka://{}", self.0.bootstrap_servers())).unwrap()
+    pub(super) fn place(&self) -> KafkaConfig {
+        KafkaConfig::new(&format!("kafka://{}", self.0.bootstrap_servers())).unwrap()
     }
 
     pub(super) fn publisher(&self) -> KafkaPublisher {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use claimstream_brokers::kafka::{KafkaConsumer, KafkaPlace, KafkaPublisher};
+use claimstream_brokers::kafka::{KafkaConfig, KafkaConsumer, KafkaPublisher};
 use claimstream_domain::{HoldLimit, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Delivery, Extended, Publish};
 use claimstream_testbed::eventually;
@@ -27,7 +27,7 @@ impl Cluster {
     }
 
     async fn publish(&self, publications: &[Publication]) {
-        let publisher = KafkaPublisher::new(self.place().with_patience(JOINED));
+        let publisher = KafkaPublisher::new(self.place().with_timeout(JOINED));
         let answers = publisher.publish(publications).await;
         assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
     }
@@ -41,7 +41,7 @@ fn ids(publications: &[Publication]) -> BTreeSet<String> {
     publications.iter().map(|publication| publication.id.to_string()).collect()
 }
 
-pub(super) async fn everything_comes_in_its_order_with_all_that_travelled_beside_it() {
+pub(super) async fn everything_comes_in_its_order_with_its_properties() {
     let cluster = Cluster::start();
     let mut sent = numbered(TOPIC, 7);
     sent.body = Payload::json(r#"{"total":12}"#);
@@ -206,7 +206,7 @@ pub(super) async fn no_topic_is_refused_and_no_cluster_is_away() {
             "{refused}"
         );
     }
-    let place = KafkaPlace::new("kafka://127.0.0.1:1").unwrap().with_setting("sasl.password", "hunter2");
+    let place = KafkaConfig::new("kafka://127.0.0.1:1").unwrap().with_setting("sasl.password", "hunter2");
     let member = KafkaConsumer::new(place, TOPIC, "shipping");
     let away = timeout(JOINED, member.next()).await.expect("an answer").unwrap_err();
     assert!(matches!(&away, ConsumeError::Away(why) if !why.as_str().contains("hunter2")), "{away}");
@@ -227,7 +227,7 @@ pub(super) async fn effects_happen_once_wherever_members_end() {
             let delivery = delivery.unwrap();
             repeats += usize::from(!effects.insert(delivery.received.id.clone()));
             if round < 3 && count == 30 {
-                // It ends with the effect had, and nobody told.
+                // It ends after the effect, without an acknowledgement.
                 std::mem::forget(delivery);
                 break;
             }

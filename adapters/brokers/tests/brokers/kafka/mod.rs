@@ -8,25 +8,25 @@ mod throughput;
 
 use libtest_mimic::Trial;
 
-use crate::{long, trial};
+use crate::{long, test};
 
-/// Names each trial after its function.
-macro_rules! trials {
+/// Names each test after its function.
+macro_rules! tests {
     ($($file:ident::$name:ident),* $(,)?) => {
-        [$(long("kafka", trial(concat!("kafka::", stringify!($file), "::", stringify!($name)), $file::$name))),*]
+        [$(long("kafka", test(concat!("kafka::", stringify!($file), "::", stringify!($name)), $file::$name))),*]
     };
 }
 
-pub(crate) fn trials() -> Vec<Trial> {
-    trials![
-        publishing::what_is_confirmed_is_in_its_topic_with_all_that_travels_beside_it,
+pub(crate) fn tests() -> Vec<Trial> {
+    tests![
+        publishing::what_is_confirmed_is_in_its_topic_with_its_properties,
         publishing::messages_of_a_key_are_in_one_partition_in_their_order,
         publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
         publishing::a_topic_that_is_not_there_or_is_none_is_refused,
         publishing::brokers_that_go_and_come_back_under_load_lose_nothing,
         publishing::answers_that_get_lost_store_nothing_twice,
         publishing::a_cluster_that_is_away_leaves_everything_unconfirmed,
-        consuming::everything_comes_in_its_order_with_all_that_travelled_beside_it,
+        consuming::everything_comes_in_its_order_with_its_properties,
         consuming::what_is_not_finished_comes_again_and_holds_back_what_is_committed,
         consuming::a_record_in_hand_is_held_and_what_comes_meanwhile_is_handed_over_later,
         consuming::a_second_member_takes_partitions_over_and_the_first_ends_nothing_there,
@@ -39,7 +39,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         outages::a_record_that_its_topic_never_takes_is_refused_and_the_others_are_confirmed,
         outages::what_a_cluster_says_for_a_moment_loses_nothing_on_the_way_to_a_member,
         outages::a_program_ends_although_its_member_cannot_leave,
-        throughput::batches_of_a_hundred_beside_the_client_alone,
+        throughput::batches_of_a_hundred_compared_with_the_client_alone,
     ]
     .into()
 }

@@ -57,7 +57,7 @@ async fn given(member: &KafkaConsumer) -> (String, Vec<u8>) {
     }
 }
 
-/// Guard: errors that a client recorded in an outage are one error | src/kafka/consumer.rs: no `heard`, and
+/// Guard: errors that a client recorded in an outage are one error | src/kafka/consumer.rs: no `receive`, and
 /// no `RECONNECT_MS` in place.rs
 pub(super) async fn after_an_outage_records_flow_again_within_seconds() {
     let cluster = Cluster::start();
@@ -107,7 +107,7 @@ async fn outage(
 /// `sent_later`: an unknown topic is `Refused`
 pub(super) async fn a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused() {
     let cluster = Cluster::start();
-    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    let publisher = KafkaPublisher::new(cluster.place().with_timeout(SHORT));
     assert_eq!(certainly(&publisher, publication(TOPIC, "x")).await, Published::Confirmed);
     // The client doubts what it hears of a topic that it has met just now.
     sleep(SHORT).await;
@@ -129,7 +129,7 @@ pub(super) async fn a_topic_that_brokers_do_not_know_for_a_moment_is_not_refused
 
 pub(super) async fn a_topic_that_is_made_after_it_was_missing_takes_records() {
     let cluster = Cluster::start();
-    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    let publisher = KafkaPublisher::new(cluster.place().with_timeout(SHORT));
     cluster.0.topic_error("later", UNKNOWN).unwrap();
     let absent = certainly(&publisher, publication("later", "x")).await;
     assert!(matches!(&absent, Published::Unavailable(why) if why.as_str().contains("no topic \"later\"")));
@@ -147,7 +147,7 @@ pub(super) async fn a_topic_that_is_made_after_it_was_missing_takes_records() {
 
 pub(super) async fn many_missing_topics_take_as_long_as_one() {
     let cluster = Cluster::start();
-    let publisher = KafkaPublisher::new(cluster.place().with_patience(SHORT));
+    let publisher = KafkaPublisher::new(cluster.place().with_timeout(SHORT));
     let topics: Vec<String> = (0..30).map(|number| format!("missing-{number}")).collect();
     topics.iter().for_each(|topic| cluster.0.topic_error(topic, UNKNOWN).unwrap());
     let all: Vec<Publication> = topics.iter().map(|topic| publication(topic, "x")).collect();

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_brokers::kafka::{KafkaPlace, KafkaPublisher};
+use claimstream_brokers::kafka::{KafkaConfig, KafkaPublisher};
 use claimstream_domain::{OrderingKey, Payload, Publication, Published};
 use claimstream_ports::Publish;
 use rdkafka::{
@@ -18,7 +18,7 @@ use rdkafka::{
 use super::cluster::{BROKERS, Cluster, TOPIC, header, id_and_body};
 use crate::load::{Findings, Load, numbered, publication};
 
-pub(super) async fn what_is_confirmed_is_in_its_topic_with_all_that_travels_beside_it() {
+pub(super) async fn what_is_confirmed_is_in_its_topic_with_its_properties() {
     let cluster = Cluster::start();
     let mut sent = publication(TOPIC, "");
     sent.body = Payload::json(r#"{"total":12}"#);
@@ -84,7 +84,7 @@ pub(super) async fn a_topic_that_is_not_there_or_is_none_is_refused() {
     let cluster = Cluster::start();
     let unknown = RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
     cluster.0.topic_error("missing", unknown).unwrap();
-    let publisher = KafkaPublisher::new(cluster.place().with_patience(Duration::from_secs(4)));
+    let publisher = KafkaPublisher::new(cluster.place().with_timeout(Duration::from_secs(4)));
     let batch = [publication("missing", "x"), publication("not/one", "x"), publication(TOPIC, "x")];
     let answers = publisher.publish(&batch).await;
     assert!(
@@ -100,7 +100,7 @@ pub(super) async fn a_topic_that_is_not_there_or_is_none_is_refused() {
 
 pub(super) async fn brokers_that_go_and_come_back_under_load_lose_nothing() {
     let cluster = Cluster::start();
-    let publisher = KafkaPublisher::new(cluster.place().with_patience(Duration::from_millis(1500)));
+    let publisher = KafkaPublisher::new(cluster.place().with_timeout(Duration::from_millis(1500)));
     let mut load = Load::on(&publisher, TOPIC, 100);
     let ended = AtomicBool::new(false);
     let publish = async {
@@ -133,7 +133,7 @@ pub(super) async fn brokers_that_go_and_come_back_under_load_lose_nothing() {
         load.published.len(),
         load.unconfirmed
     );
-    assert!(load.unconfirmed > 0, "nobody noticed that the brokers were away");
+    assert!(load.unconfirmed > 0, "no call noticed that the brokers were away");
     assert_eq!((findings.lost, findings.out_of_order), (0, 0));
 }
 
@@ -154,7 +154,7 @@ pub(super) async fn answers_that_get_lost_store_nothing_twice() {
 }
 
 pub(super) async fn a_cluster_that_is_away_leaves_everything_unconfirmed() {
-    let place = KafkaPlace::new("kafka://127.0.0.1:1").unwrap().with_patience(Duration::from_millis(500));
+    let place = KafkaConfig::new("kafka://127.0.0.1:1").unwrap().with_timeout(Duration::from_millis(500));
     let publisher = KafkaPublisher::new(place.with_setting("sasl.password", "hunter2"));
     let answers = publisher.publish(&[publication(TOPIC, "x"), numbered(TOPIC, 1), numbered(TOPIC, 1)]).await;
     assert_eq!(answers.len(), 3);

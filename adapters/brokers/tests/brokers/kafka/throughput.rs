@@ -18,7 +18,7 @@ const CALLS: usize = 4;
 const BODY: usize = 256;
 
 /// The client alone is idempotent, too, and has as many records outstanding.
-pub(super) async fn batches_of_a_hundred_beside_the_client_alone() {
+pub(super) async fn batches_of_a_hundred_compared_with_the_client_alone() {
     let cluster = Cluster::start();
     let (mut ours, mut alone) = (Duration::MAX, Duration::MAX);
     for _ in 0..3 {

@@ -21,7 +21,7 @@ use super::{place, place_by, publishing::why, time_runs_out};
 use crate::load::{numbered, publication};
 
 /// The client goes on to wait for such a peer when its caller has given up, and keeps a connection and a thread for that.
-/// Guard: after an attempt to connect that got no answer, the peer must speak first | src/rabbitmq/place.rs
+/// Guard: after an attempt to connect that got no answer, the peer must speak first | src/rabbitmq/config.rs
 /// `connect`: no look at `was_silent`
 pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once(url: String) {
     const CALLS: usize = 8;
@@ -71,7 +71,7 @@ pub(super) async fn a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connec
 }
 
 /// As a TLS server does to a plain greeting.
-/// Guard: a peer that resets a greeting is tried all the same | src/rabbitmq/place.rs `connect`: returns an
+/// Guard: a peer that resets a greeting is tried all the same | src/rabbitmq/config.rs `connect`: returns an
 /// error of `greet`
 pub(super) async fn a_peer_that_resets_a_greeting_is_tried_all_the_same(_url: String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -3,7 +3,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use claimstream_brokers::rabbitmq::{RabbitMqConsumer, RabbitMqPlace, RabbitMqPublisher};
+use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqConsumer, RabbitMqPublisher};
 use claimstream_domain::{HoldLimit, OrderingKey, Payload, Publication, Published};
 use claimstream_ports::{Consume, ConsumeError, Publish, mock::HandTimer};
 use claimstream_testbed::{PrivateBroker, eventually};
@@ -30,7 +30,7 @@ async fn publish(url: &str, publications: &[Publication]) {
     assert!(answers.iter().all(|answer| *answer == Published::Confirmed), "{answers:?}");
 }
 
-pub(super) async fn what_was_published_comes_with_all_that_travelled_beside_it(url: String) {
+pub(super) async fn what_was_published_arrives_with_its_properties(url: String) {
     let queue = Queues::at(&url).await.quorum().await;
     let mut sent = publication(&queue, "");
     sent.body = Payload::json(r#"{"total":12}"#);
@@ -140,7 +140,7 @@ pub(super) async fn what_many_consumers_had_before_they_died_stays_where_its_que
 }
 
 /// The broker comes back with an alarm about its memory, which is over for those who consume.
-/// Guard: a blocked connection is kept | src/rabbitmq/line.rs: no `drop` of `Line`
+/// Guard: a blocked connection is kept | src/rabbitmq/confirm_channel.rs: no `drop` of `ConfirmChannel`
 pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publishers_one_connection(
     _url: String,
 ) {
@@ -161,7 +161,7 @@ pub(super) async fn a_lost_connection_is_an_error_once_and_an_alarm_costs_publis
 /// A connection that the broker does not read from cannot be closed: a new one for each call would be one more at either end.
 async fn publish_under_alarm(url: &str, queue: &str) {
     let counted = Counted::before(url).await;
-    let place = RabbitMqPlace::new(&counted.url).unwrap().with_patience(Duration::from_secs(3));
+    let place = RabbitMqConfig::new(&counted.url).unwrap().with_timeout(Duration::from_secs(3));
     let publisher = RabbitMqPublisher::new(place);
     let refused = Cell::new(0);
     // The broker may not have measured yet.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use claimstream_brokers::rabbitmq::{RabbitMqPlace, RabbitMqPublisher};
+use claimstream_brokers::rabbitmq::{RabbitMqConfig, RabbitMqPublisher};
 use claimstream_testbed::PrivateBroker;
 
 use super::{
@@ -35,7 +35,7 @@ async fn killed(kind: &str) {
     // empty queue of that name afterwards.
     tokio::time::sleep(Duration::from_secs(5)).await;
 
-    let place = RabbitMqPlace::new(&url).unwrap().with_patience(Duration::from_secs(5));
+    let place = RabbitMqConfig::new(&url).unwrap().with_timeout(Duration::from_secs(5));
     let publisher = RabbitMqPublisher::new(place);
     let mut load = Load::on(&publisher, &queue, 50);
     let (ended, mut progress) = (AtomicBool::new(false), load.progress());

@@ -9,13 +9,13 @@ mod queues;
 
 use std::sync::Arc;
 
-use claimstream_brokers::rabbitmq::RabbitMqPlace;
+use claimstream_brokers::rabbitmq::RabbitMqConfig;
 use claimstream_ports::{Timer, mock::HandTimer};
 use claimstream_testbed::known_broker;
 use libtest_mimic::Trial;
 
 pub(crate) use self::queues::Queues;
-use crate::{long, trial};
+use crate::{long, test};
 
 const NAME: &str = "rabbitmq";
 
@@ -25,16 +25,16 @@ macro_rules! on_broker {
         [$({
             let url = $url.clone();
             let name = concat!("rabbitmq::", stringify!($file), "::", stringify!($name));
-            trial(name, move || $file::$name(url))
+            test(name, move || $file::$name(url))
         }),*]
     };
 }
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(crate) fn tests() -> Vec<Trial> {
     let Some(url) = known_broker(NAME, NAME) else { return Vec::new() };
     let plain = on_broker![
         url:
-        publishing::what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it,
+        publishing::what_is_confirmed_is_in_its_queue_with_its_properties,
         publishing::what_no_queue_takes_is_unavailable_and_the_others_are_confirmed,
         publishing::what_is_too_large_is_refused_and_the_others_are_confirmed,
         publishing::a_missing_exchange_is_unavailable_with_a_sentence,
@@ -48,7 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         connecting::a_peer_that_says_nothing_holds_up_no_call_and_costs_a_connection_once,
         connecting::a_peer_that_resets_a_greeting_is_tried_all_the_same,
         connecting::a_server_that_is_away_leaves_everything_unconfirmed,
-        consuming::what_was_published_comes_with_all_that_travelled_beside_it,
+        consuming::what_was_published_arrives_with_its_properties,
         consuming::what_is_not_finished_comes_again,
         consuming::the_time_of_a_message_runs_while_it_is_held,
         consuming::a_login_that_is_refused_is_no_broker_that_is_away,
@@ -64,21 +64,21 @@ pub(crate) fn trials() -> Vec<Trial> {
     ];
     // A refusal ends a channel, and it takes as many as a connection has.
     let [refusals] = on_broker![url: publishing::refusals_do_not_use_a_connection_up];
-    let killed = killed.map(|trial| long("kills", trial));
+    let killed = killed.map(|test| long("kills", test));
     plain.into_iter().chain(killed).chain([long("brokers", refusals)]).collect()
 }
 
 /// A place whose limits are of a timer that stands still.
-fn place(url: &str) -> RabbitMqPlace {
+fn place(url: &str) -> RabbitMqConfig {
     place_by(&HandTimer::default(), url)
 }
 
 /// Lets the time of the calls that wait run out, once.
 async fn time_runs_out(timer: &HandTimer) {
-    timer.asleep_until(timer.now() + RabbitMqPlace::PATIENCE).await;
-    timer.advance(RabbitMqPlace::PATIENCE);
+    timer.asleep_until(timer.now() + RabbitMqConfig::TIMEOUT).await;
+    timer.advance(RabbitMqConfig::TIMEOUT);
 }
 
-fn place_by(timer: &HandTimer, url: &str) -> RabbitMqPlace {
-    RabbitMqPlace::new(url).unwrap().with_timer(Arc::new(timer.clone()))
+fn place_by(timer: &HandTimer, url: &str) -> RabbitMqConfig {
+    RabbitMqConfig::new(url).unwrap().with_timer(Arc::new(timer.clone()))
 }

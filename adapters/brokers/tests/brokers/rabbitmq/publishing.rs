@@ -40,7 +40,7 @@ pub(super) fn why(answer: &Published) -> String {
     }
 }
 
-pub(super) async fn what_is_confirmed_is_in_its_queue_with_all_that_travels_beside_it(url: String) {
+pub(super) async fn what_is_confirmed_is_in_its_queue_with_its_properties(url: String) {
     let queues = Queues::at(&url).await;
     for queue in [queues.classic().await, queues.quorum().await] {
         let mut sent = publication(&queue, r#"{"total":12}"#);
@@ -79,12 +79,12 @@ pub(super) async fn what_no_queue_takes_is_unavailable_and_the_others_are_confir
     // Many together, so that one acknowledgement confirms several.
     for _ in 0..20 {
         let batch: Vec<_> = (0..100)
-            .map(|n| publication(if n % 7 == 3 { "nobody-listens-here" } else { queue.as_str() }, "x"))
+            .map(|n| publication(if n % 7 == 3 { "no-queue-is-bound-here" } else { queue.as_str() }, "x"))
             .collect();
         for (n, answer) in publisher.publish(&batch).await.iter().enumerate() {
             match n % 7 {
                 3 => assert!(
-                    why(answer).starts_with("unavailable: no queue takes what goes to the queue \"nobody"),
+                    why(answer).starts_with("unavailable: no queue takes what goes to the queue \"no-queue"),
                     "{answer:?}"
                 ),
                 _ => assert_eq!(answer, &Published::Confirmed, "{n}"),
@@ -143,7 +143,7 @@ pub(super) async fn a_missing_exchange_is_unavailable_with_a_sentence(url: Strin
     assert!(lacks(&queue).await.is_none() && lacks("amq.direct/x").await.is_none());
 }
 
-/// RabbitMQ lets nobody publish to an internal exchange, and may let them later.
+/// RabbitMQ lets no client publish to an internal exchange, and may let it later.
 /// Guard: an exchange that refused for now is not asked again in a call | src/rabbitmq/publisher.rs: `barred`
 /// stays empty
 pub(super) async fn an_exchange_that_takes_nothing_now_is_asked_once_in_a_call(url: String) {
@@ -167,9 +167,9 @@ pub(super) async fn an_exchange_that_takes_nothing_now_is_asked_once_in_a_call(u
 }
 
 /// Each refusal ends a channel, and a connection has 2,047 of them in its life.
-/// Guard: a channel that cannot be opened costs its connection | src/rabbitmq/line.rs `take`: returns the
+/// Guard: a channel that cannot be opened costs its connection | src/rabbitmq/confirm_channel.rs `take`: returns the
 /// error
-/// Guard: a connection without a channel is closed explicitly | src/rabbitmq/line.rs `begin`: no `close`
+/// Guard: a connection without a channel is closed explicitly | src/rabbitmq/confirm_channel.rs `begin`: no `close`
 pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
     let counted = Counted::before(&url).await;
     let publisher = publisher(&counted.url);
@@ -182,7 +182,7 @@ pub(super) async fn refusals_do_not_use_a_connection_up(url: String) {
 }
 
 /// As behind a firewall that forgets connections.
-/// Guard: one broken connection takes the idle ones with it | src/rabbitmq/line.rs: `forget` does nothing
+/// Guard: one broken connection takes the idle ones with it | src/rabbitmq/confirm_channel.rs: `forget` does nothing
 pub(super) async fn connections_that_broke_without_a_sign_cost_one_call(url: String) {
     let queues = Queues::at(&url).await;
     let counted = Counted::before(&url).await;
@@ -231,7 +231,7 @@ pub(super) async fn a_place_that_is_none_is_refused(url: String) {
 }
 
 /// The broker closes a connection on which something follows behind a refusal or a cancelled call.
-/// Guard: no two calls to RabbitMQ share a connection | src/rabbitmq/line.rs: one connection, a channel for
+/// Guard: no two calls to RabbitMQ share a connection | src/rabbitmq/confirm_channel.rs: one connection, a channel for
 /// each call
 pub(super) async fn calls_at_the_same_time_do_not_disturb_each_other(url: String) {
     const ROUNDS: usize = 20;
@@ -265,14 +265,14 @@ pub(super) async fn a_cancelled_call_disturbs_no_later_one(url: String) {
     for polls in 0..20 {
         let batch: Vec<_> = (0..50).map(|_| publication(&queue, "x")).collect();
         cut_off(polls, publisher.publish(&batch)).await;
-        let bad = [publication("nobody-listens-here", "x"), publication(&queue, "x")];
+        let bad = [publication("no-queue-is-bound-here", "x"), publication(&queue, "x")];
         let answers = publisher.publish(&bad).await;
         assert!(why(&answers[0]).starts_with("unavailable"), "{answers:?}");
         assert_eq!(answers[1], Published::Confirmed);
     }
 }
 
-/// Guard: connections that no call has needed for long are closed | src/rabbitmq/line.rs `keep`: no `take_old`
+/// Guard: connections that no call has needed for long are closed | src/rabbitmq/confirm_channel.rs `keep`: no `take_old`
 pub(super) async fn connections_that_no_call_has_needed_for_long_are_closed(url: String) {
     let (queues, counted, timer) =
         (Queues::at(&url).await, Counted::before(&url).await, HandTimer::default());

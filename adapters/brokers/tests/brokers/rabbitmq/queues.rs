@@ -8,7 +8,7 @@ use lapin::{
     types::{AMQPValue, FieldTable},
 };
 
-/// A connection of the trial itself, beside that of the publisher.
+/// A connection of the test itself, in addition to that of the publisher.
 pub(crate) struct Queues {
     _connection: Connection,
     pub(super) channel: Channel,
@@ -23,7 +23,7 @@ impl Queues {
 
     /// A durable queue with a name of its own.
     pub(super) async fn declare(&self, arguments: &[(&str, AMQPValue)]) -> String {
-        let name = format!("trial-{}", uuid::Uuid::now_v7());
+        let name = format!("test-{}", uuid::Uuid::now_v7());
         let mut table = FieldTable::default();
         for (key, value) in arguments {
             table.insert((*key).into(), value.clone());
@@ -41,9 +41,9 @@ impl Queues {
         self.declare(&[text("x-queue-type", "quorum")]).await
     }
 
-    /// An exchange to which the broker lets nobody publish.
+    /// An exchange to which the broker lets no client publish.
     pub(super) async fn internal_exchange(&self) -> String {
-        let name = format!("trial-{}", uuid::Uuid::now_v7());
+        let name = format!("test-{}", uuid::Uuid::now_v7());
         let options = ExchangeDeclareOptions { internal: true, ..ExchangeDeclareOptions::default() };
         let declared = self.channel.exchange_declare(
             name.as_str().into(),

@@ -21,7 +21,7 @@ const AT_MOST: Duration = Duration::from_secs(60);
 
 /// When each message was handed in, and how long it took from there to its handler.
 #[derive(Default)]
-struct Seen {
+struct DeliveryTimes {
     begun: HashMap<MessageId, Duration>,
     times: Times,
 }
@@ -34,7 +34,7 @@ pub(super) async fn measure(
     each: Duration,
     timer: TokioTimer,
 ) -> Result<Times, Failure> {
-    let seen = Arc::new(Mutex::new(Seen::default()));
+    let seen = Arc::new(Mutex::new(DeliveryTimes::default()));
     let at_handler = seen.clone();
     let handler = handler_fn(move |claimed| {
         let now = timer.now();
@@ -57,7 +57,7 @@ pub(super) async fn measure(
 
 async fn produce(
     outbox: &SeaOrmOutbox,
-    seen: &Mutex<Seen>,
+    seen: &Mutex<DeliveryTimes>,
     wakeup: &LocalWakeup,
     each: Duration,
     timer: TokioTimer,

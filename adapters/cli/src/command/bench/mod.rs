@@ -71,7 +71,7 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on a terminal; nobody can answer elsewhere.
+/// Asks on a terminal; elsewhere the answer is no.
 fn agreed(url: &str, each: Duration) -> io::Result<bool> {
     if !io::stdin().is_terminal() || !stderr().is_terminal() {
         return Ok(false);

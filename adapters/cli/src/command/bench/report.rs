@@ -59,7 +59,7 @@ fn sentence_of(producers: u64, per_transaction: u64) -> &'static str {
     }
 }
 
-/// A rate without digits that nobody has measured.
+/// A rate without the digits below its precision.
 fn whole(rate: f64) -> String {
     let digits = format!("{rate:.0}");
     let groups: Vec<&str> =

@@ -23,7 +23,7 @@ pub(super) fn of(variables: &BTreeMap<String, String>) -> Vec<SettingSaid> {
             },
         ];
     }
-    let said = |(name, means): &(&'static str, Meaning)| {
+    let said = |(name, means): &(&'static str, Explain)| {
         let value = variables.get(*name)?.clone();
         let means = means(&value);
         Some(SettingSaid { name, value, means })
@@ -33,9 +33,9 @@ pub(super) fn of(variables: &BTreeMap<String, String>) -> Vec<SettingSaid> {
 }
 
 /// What a value means for those who read the figures.
-type Meaning = fn(&str) -> &'static str;
+type Explain = fn(&str) -> &'static str;
 
-const KNOWN: [(&str, Meaning); 4] = [
+const KNOWN: [(&str, Explain); 4] = [
     ("innodb_flush_log_at_trx_commit", |value| match value {
         "1" => "each commit waits for the disk, and none is lost",
         "2" => "commits are flushed once a second; a crash of the machine loses the last ones",

@@ -51,7 +51,7 @@ fn a_database_comes_and_another_goes_while_the_relay_runs() {
     operator.write("claimstream.toml", "[databases.orders]\nurl = 'nothing'\n");
     running.signal("HUP");
     eventually("the fault is logged", || logged(&operator, "the configuration was not taken") == 1);
-    assert_eq!(logged(&operator, "relay started"), 3, "no other relay was begun anew");
+    assert_eq!(logged(&operator, "relay started"), 3, "no other relay was begun again");
     running.signal("TERM");
     assert_eq!(running.end().code(), Some(0));
     let numbers = delivered(&operator);

@@ -28,7 +28,7 @@ impl Tools {
         python.map(Self)
     }
 
-    /// Python in a folder, with nothing of this environment but the programs beside it.
+    /// Python in a folder, with nothing of this environment but the programs next to it.
     pub(super) fn python(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.0);
         command.current_dir(folder).env_clear().env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUTF8", "1");

@@ -115,7 +115,7 @@ impl OpenShop {
         eventually("the provider has refused", || self.shop.texts() >= asked + numbers.len());
     }
 
-    /// A queue that nobody reads has had a message for longer than five minutes.
+    /// A queue without a consumer has had a message for longer than five minutes.
     pub(super) async fn leave_a_message_that_is_due_in(&self, queue: &str) {
         let file = format!("sqlite://{}", self.shop.operator.path("claimstream.db").display());
         let outbox = SeaOrmOutbox::open(&file, OpenOptions::default()).await.unwrap();
@@ -139,7 +139,7 @@ impl OpenShop {
         self.database().await.execute_unprepared(steal).await.unwrap();
     }
 
-    /// Somebody writes for long, so that those who hand something in wait.
+    /// A transaction writes for long, so that callers that hand something in wait.
     pub(super) async fn keep_callers_waiting(&mut self) {
         let database = self.database().await;
         database.execute_unprepared("BEGIN IMMEDIATE").await.unwrap();

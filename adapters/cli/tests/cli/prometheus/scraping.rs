@@ -81,7 +81,7 @@ impl Scraping {
         eventually(&format!("these alerts fire: {expected:?}"), || {
             let firing = self.firing();
             let others: Vec<_> = firing.difference(&expected).collect();
-            assert!(others.is_empty() || others == [&nobody()], "for no reason: {others:?}");
+            assert!(others.is_empty() || others == [&no_process()], "for no reason: {others:?}");
             firing == expected
         });
         expected.into_iter().map(|(alert, _)| alert).collect()
@@ -122,7 +122,7 @@ impl Scraping {
         .collect()
     }
 
-    /// The answer to a request; an HTTP of before chunks keeps it plain. `None` if nobody answers with a 200 or an error of a query.
+    /// The answer to a request; an HTTP of before chunks keeps it plain. `None` if no server answers with a 200 or an error of a query.
     fn get(&self, path: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(self.address).ok()?;
         stream.set_read_timeout(Some(STUCK)).ok()?;
@@ -150,7 +150,7 @@ fn text(value: &Value) -> String {
 }
 
 /// What fires until the first look at the program.
-fn nobody() -> (String, String) {
+fn no_process() -> (String, String) {
     ("ClaimstreamNobodyReports".to_owned(), String::new())
 }
 

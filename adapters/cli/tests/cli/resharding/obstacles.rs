@@ -92,7 +92,7 @@ async fn a_shard_of_many_pages_is_put_in_order() {
     }
 }
 
-/// Beside it, a try is about what is missing: a transaction on one table does not have triggers made anew on another.
+/// In addition, it tries what is missing: a transaction on one table does not have triggers created again on another.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_cut_is_continued_or_taken_back() {
     for (server, url) in servers("half_a_cut_is_continued_or_taken_back") {

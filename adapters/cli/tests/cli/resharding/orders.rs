@@ -133,7 +133,7 @@ pub(super) struct Plan {
     pub(super) relays: Vec<String>,
     /// How long claims outlive a relay that is killed.
     pub(super) lease: Duration,
-    /// How often a transaction is begun anew that a node has rolled back.
+    /// How often a transaction is begun again that a node has rolled back.
     pub(super) tries: u32,
     pub(super) handling: Handling,
 }

@@ -84,7 +84,7 @@ async fn applied(place: &Place) -> Operator {
 /// A handler takes longer than the command waits for a shard at first, and longer than a lease: under `shard_lease` it renews its claim,
 /// and elsewhere its claim ends.
 ///
-/// Each trial has the places that show something of their own, because that takes its time.
+/// Each test has the places that show something of their own, because that takes its time.
 async fn reshard_in_trouble(names: &[&str], strategy: &'static str, order: &'static str) {
     let all = places("reshardings in trouble").into_iter();
     let chosen = all.filter(|(name, _)| names.contains(&name.as_str()));

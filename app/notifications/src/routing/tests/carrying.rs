@@ -29,7 +29,7 @@ fn with_file(n: u128) -> NotificationMessage {
     message
 }
 
-fn called(delivery: &Delivery) -> Vec<&str> {
+fn called(delivery: &RoutedDelivery) -> Vec<&str> {
     delivery.calls.iter().map(|call| call.provider.as_str()).collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Weak;
 
 use claimstream_ports::notification::Prepared;
 
-use super::{super::named_provider::Asked, *};
+use super::{super::named_provider::ProviderAnswer, *};
 
 /// Fetches a file for messages with a title, and delivers as the title says.
 #[derive(Default)]
@@ -128,8 +128,8 @@ fn files_are_fetched_only_where_there_is_a_place() {
         name: "a.pdf".into(),
         content_type: None,
     });
-    assert!(matches!(run(a.ask(&with_files)), Asked::NoRoom(..)));
+    assert!(matches!(run(a.ask(&with_files)), ProviderAnswer::NoRoom(..)));
     assert_eq!(fetching.fetched.load(Ordering::SeqCst), fetched);
     drop(held);
-    assert!(matches!(run(a.ask(&with_files)), Asked::Called(..)));
+    assert!(matches!(run(a.ask(&with_files)), ProviderAnswer::Called(..)));
 }

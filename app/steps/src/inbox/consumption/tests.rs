@@ -60,7 +60,7 @@ impl Hold for SeenHold {
 const SHORT: Duration = Duration::from_millis(1);
 
 type Tx = <MemoryStore as Transactions>::Tx;
-type Effect<'tx> = BoxFuture<'tx, Result<StepResult, Undone>>;
+type Effect<'tx> = BoxFuture<'tx, Result<StepResult, StepError>>;
 
 struct Setup {
     inbox: Inbox<MemoryStore>,
@@ -91,7 +91,7 @@ impl Setup {
     fn consumption<'a>(
         &self,
         wait: Duration,
-        ends: impl Fn(u32) -> Result<StepResult, Undone> + Send + Sync + 'a,
+        ends: impl Fn(u32) -> Result<StepResult, StepError> + Send + Sync + 'a,
     ) -> Consumption<MemoryStore, impl for<'tx> Fn(&'tx Tx, &'tx Received) -> Effect<'tx> + 'a> {
         let retry = RetryPolicy { base: wait, cap: wait, max_attempts: 3, jitter: Jitter::None };
         let tried = AtomicU32::new(0);
@@ -103,7 +103,7 @@ impl Setup {
     }
 
     /// Hands a delivery over to an effect that fails so often before it succeeds.
-    async fn hand(&self, delivery: Delivery, failures: u32, how: fn(&str) -> Undone) -> Handed {
+    async fn hand(&self, delivery: Delivery, failures: u32, how: fn(&str) -> StepError) -> Handed {
         let consumption = self.consumption(SHORT, |tried| {
             if tried < failures {
                 return Err(how("not yet"));
@@ -119,12 +119,12 @@ impl Setup {
     }
 }
 
-fn nack(why: &str) -> Undone {
-    Undone::nack(why)
+fn nack(why: &str) -> StepError {
+    StepError::nack(why)
 }
 
-fn bury(why: &str) -> Undone {
-    Undone::bury(why)
+fn bury(why: &str) -> StepError {
+    StepError::bury(why)
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use claimstream_domain::notification::{
     DeliveryStatus, FanOutEnd, NotificationRequest, RequestStatus, Submitted::New,
 };
-use claimstream_ports::notification::{Cancelled, TakenBack};
+use claimstream_ports::notification::{Cancelled, CancelledMessages};
 use uuid::Uuid;
 
 use super::{
@@ -50,7 +50,7 @@ pub async fn a1_7_a_scheduled_request_that_is_cancelled_leaves_the_outbox_and_se
     fixture.outbox.advance(Duration::from_secs(30)).await;
     for request in [scheduled, delayed] {
         let cancelled = fixture.rival.requests.cancel(request.id).await.expect("cancel");
-        assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+        assert_eq!(cancelled, Cancelled::Yes(CancelledMessages::default()));
         assert_eq!(progress(&fixture, request.id).await.status(), RequestStatus::Cancelled);
     }
     assert_eq!(fixture.outbox.store.status().await.map(|status| status.depth), Some(1), "the other one");
@@ -73,7 +73,7 @@ pub async fn a_request_that_is_due_is_cancelled_and_its_outbox_message_stays_to_
 ) {
     let request = submitted(&fixture).await;
     let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+    assert_eq!(cancelled, Cancelled::Yes(CancelledMessages::default()));
     assert_eq!(fixture.outbox.store.take_all().await.len(), 1);
 }
 
@@ -85,7 +85,7 @@ pub async fn a_request_that_is_being_fanned_out_is_cancelled_and_keeps_no_more_r
     keep(&fixture.store, &all).await;
     fixture.store.messages.conclude(&[outcome(all[0].id, Delivered)]).await.expect("conclude");
     let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-    let taken_back = TakenBack { messages: 2, delivered: 1, in_hands: 0 };
+    let taken_back = CancelledMessages { messages: 2, delivered: 1, in_hands: 0 };
     assert_eq!(cancelled, Cancelled::Yes(taken_back));
     let next = note(&fixture.store, step(request, FanOutEnd::Done, &[record(request, 9, Pending)])).await;
     assert_eq!((next.status, next.records), (Some(RequestStatus::Cancelled), vec![]));
@@ -103,7 +103,7 @@ pub async fn a_dispatched_request_is_cancelled_as_far_as_it_is_not_delivered(fix
     let other = submitted(&fixture).await;
     keep(&fixture.store, &[record(other, 6, Pending)]).await;
     let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack { messages: 3, delivered: 1, in_hands: 0 }));
+    assert_eq!(cancelled, Cancelled::Yes(CancelledMessages { messages: 3, delivered: 1, in_hands: 0 }));
     let after = progress(&fixture, request).await;
     assert_eq!((after.recorded, after.status()), (RequestStatus::Cancelled, RequestStatus::Cancelled));
     assert_eq!((after.pending, after.delivered, after.failed, after.cancelled), (0, 1, 1, 3));
@@ -190,7 +190,7 @@ pub async fn a_request_is_cancelled_twice_with_the_same_end(fixture: Notificatio
     note(&fixture.store, step(request, FanOutEnd::Done, &[record(request, 1, Pending)])).await;
     for messages in [1, 0] {
         let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-        assert_eq!(cancelled, Cancelled::Yes(TakenBack { messages, ..TakenBack::default() }));
+        assert_eq!(cancelled, Cancelled::Yes(CancelledMessages { messages, ..CancelledMessages::default() }));
         assert_eq!(progress(&fixture, request).await.cancelled, 1);
     }
 }
@@ -200,7 +200,10 @@ pub async fn many_messages_are_all_taken_back(fixture: NotificationFixture) {
     let all: Vec<_> = (0..1203).map(|n| record(request, n, Pending)).collect();
     note(&fixture.store, step(request, FanOutEnd::Done, &all)).await;
     let cancelled = fixture.rival.requests.cancel(request).await.expect("cancel");
-    assert_eq!(cancelled, Cancelled::Yes(TakenBack { messages: 1203, ..TakenBack::default() }));
+    assert_eq!(
+        cancelled,
+        Cancelled::Yes(CancelledMessages { messages: 1203, ..CancelledMessages::default() })
+    );
     assert_eq!(progress(&fixture, request).await.cancelled, 1203);
 }
 
@@ -225,7 +228,7 @@ pub async fn of_a_step_and_cancel_at_a_time_one_wins_or_both_are_seen(fixture: N
                 1
             }
         };
-        assert_eq!(cancelled, Cancelled::Yes(TakenBack { messages, ..TakenBack::default() }));
+        assert_eq!(cancelled, Cancelled::Yes(CancelledMessages { messages, ..CancelledMessages::default() }));
         let after = progress(&fixture, request).await;
         assert_eq!((after.status(), after.total()), (RequestStatus::Cancelled, messages));
         assert_eq!(after.cancelled, messages);

@@ -196,7 +196,7 @@ pub async fn a_digest_that_is_full_is_followed_by_another(fixture: NotificationF
     assert_eq!(closed(&fixture.store, &next).await, [(next.message.id, Pending)]);
 }
 
-/// Steps that add items to the same digests in different orders, beside others that close these. What a close has answered is all that
+/// Steps that add items to the same digests in different orders, while others close these. What a close has answered is all that
 /// is ever delivered of a digest, so nothing joins it later.
 /// Guard: closing a digest deletes its row | adapters/sea-orm/src/sql/digests/close.sql: deletes nothing
 pub async fn of_items_and_closes_at_a_time_none_is_lost_and_none_is_in_two_digests(

@@ -32,8 +32,8 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     an_erased_recipient_is_in_no_request_and_no_record_and_the_counts_stay needs [Store],
     what_is_pending_for_an_erased_recipient_is_cancelled needs [Store],
     a_step_that_read_its_request_before_an_erasure_is_not_noted needs [Store],
-    an_erased_request_is_still_told_from_another_one needs [Store],
-    erasing_again_or_somebody_unknown_changes_nothing needs [Store],
+    an_erased_request_is_still_distinct_from_another_one needs [Store],
+    erasing_again_or_an_unknown_recipient_changes_nothing needs [Store],
     an_erased_recipient_leaves_no_inbox_and_no_words_of_providers,
     what_a_delivery_writes_after_an_erasure_says_nothing,
     a_receipt_that_comes_after_an_erasure_leaves_nothing_but_a_hash_of_the_address,
@@ -119,7 +119,7 @@ pub async fn a_step_that_read_its_request_before_an_erasure_is_not_noted(fixture
     }
 }
 
-pub async fn an_erased_request_is_still_told_from_another_one(fixture: NotificationFixture) {
+pub async fn an_erased_request_is_still_distinct_from_another_one(fixture: NotificationFixture) {
     let (person, alone, shared) = people(&fixture).await;
     fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     let other = NotificationRequest { memo: Some("another".into()), ..alone.clone() };
@@ -127,11 +127,11 @@ pub async fn an_erased_request_is_still_told_from_another_one(fixture: Notificat
     assert_eq!(answers, [Submitted::Replayed, Submitted::Replayed, Submitted::Conflict]);
 }
 
-pub async fn erasing_again_or_somebody_unknown_changes_nothing(fixture: NotificationFixture) {
+pub async fn erasing_again_or_an_unknown_recipient_changes_nothing(fixture: NotificationFixture) {
     let (person, alone, _) = people(&fixture).await;
     fixture.erasing.erase(&person.key, &[]).await.expect("erase");
     let kept = read(&fixture.rival, alone.id).await;
-    for key in [person.key.as_str(), "user:nobody-at-all"] {
+    for key in [person.key.as_str(), "user:unknown"] {
         assert_eq!(fixture.erasing.erase(key, &[]).await.expect("erase"), Erased::default());
     }
     assert_eq!(read(&fixture.rival, alone.id).await, kept);
@@ -287,7 +287,7 @@ struct Person {
     email: String,
 }
 
-/// A recipient with a request of its own, delivered, and with another one beside others, on its way on two channels.
+/// A recipient with a request of its own, delivered, and with another one to several recipients, on its way on two channels.
 async fn people(fixture: &NotificationFixture) -> (Person, NotificationRequest, NotificationRequest) {
     let direct = direct();
     let email = direct.email.clone().expect("an address");

@@ -18,13 +18,13 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     more_users_are_read_than_one_statement_names,
     a_segment_is_read_page_by_page_and_its_last_page_says_so,
     a_member_that_stays_is_on_one_page_while_others_come_and_go,
-    a_segment_that_nobody_is_in_is_known_and_one_that_was_never_made_is_not,
+    an_empty_segment_is_known_and_one_that_was_never_made_is_not,
     everybody_is_the_segment_of_all_users,
-    nobody_joins_a_segment_beside_somebody_unknown,
+    no_user_joins_a_segment_in_a_call_with_an_unknown_one,
     a_user_that_leaves_a_segment_is_in_the_others,
     a_user_that_is_removed_is_in_no_segment_when_it_comes_again,
     a_user_that_is_removed_while_it_joins_leaves_no_trace,
-    what_no_directory_can_keep_is_refused_with_all_beside_it,
+    what_no_directory_can_keep_is_refused_with_its_whole_call,
     users_are_listed_by_id_from_one_on,
 ];
 
@@ -119,9 +119,7 @@ pub async fn a_member_that_stays_is_on_one_page_while_others_come_and_go(fixture
     }
 }
 
-pub async fn a_segment_that_nobody_is_in_is_known_and_one_that_was_never_made_is_not(
-    fixture: NotificationFixture,
-) {
+pub async fn an_empty_segment_is_known_and_one_that_was_never_made_is_not(fixture: NotificationFixture) {
     let id = ids(&fixture);
     put(&fixture.store, &[], Some(&id(9))).await;
     let empty = members(&fixture.rival, &id(9), &SegmentPlace::Start, 9).await;
@@ -145,7 +143,7 @@ pub async fn everybody_is_the_segment_of_all_users(fixture: NotificationFixture)
     assert_eq!(read, 5);
 }
 
-pub async fn nobody_joins_a_segment_beside_somebody_unknown(fixture: NotificationFixture) {
+pub async fn no_user_joins_a_segment_in_a_call_with_an_unknown_one(fixture: NotificationFixture) {
     let id = ids(&fixture);
     put(&fixture.store, &[member(&id(1)), member(&id(2))], None).await;
     let segment = id(9);
@@ -202,7 +200,7 @@ pub async fn a_user_that_is_removed_while_it_joins_leaves_no_trace(fixture: Noti
     }
 }
 
-pub async fn what_no_directory_can_keep_is_refused_with_all_beside_it(fixture: NotificationFixture) {
+pub async fn what_no_directory_can_keep_is_refused_with_its_whole_call(fixture: NotificationFixture) {
     let id = ids(&fixture);
     let bad = Recipient { key: "another".into(), ..member(&id(2)) };
     let people = &fixture.store.people;
@@ -228,10 +226,10 @@ pub async fn users_are_listed_by_id_from_one_on(fixture: NotificationFixture) {
     assert!(first.len() == 3 && first.is_sorted_by_key(|user| user.user.clone()));
 }
 
-/// Ids that no other trial has, in the order of their numbers.
+/// Ids that no other test has, in the order of their numbers.
 fn ids(fixture: &NotificationFixture) -> impl Fn(usize) -> String + use<> {
-    let trial = fixture.outbox.queue().as_str().to_owned();
-    move |n| format!("{trial}-{n:04}")
+    let test = fixture.outbox.queue().as_str().to_owned();
+    move |n| format!("{test}-{n:04}")
 }
 
 fn member(id: &str) -> Recipient {

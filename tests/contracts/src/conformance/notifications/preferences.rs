@@ -176,7 +176,7 @@ pub async fn answers_have_the_time_of_the_store(fixture: NotificationFixture) {
     assert!(first > Duration::from_secs(1_600_000_000), "{first:?} is long ago");
 }
 
-/// The notes beside a suppressed address.
+/// The notes of a suppressed address.
 async fn notes(fixture: &NotificationFixture, address: &Address) -> Vec<String> {
     let all = fixture.store.suppressions.suppressed(None, 10_000).await.expect("a page");
     all.into_iter().filter(|one| one.address == *address).filter_map(|one| one.note).collect()
@@ -204,12 +204,12 @@ fn changed(before: Preferences, texts: &[impl AsRef<str>]) -> Preferences {
     all.iter().try_fold(before, |before, change| change.apply(before)).expect("preferences")
 }
 
-/// The key of a recipient that nobody else has.
+/// The key of a recipient of its own.
 fn key() -> String {
     format!("user:{}", Uuid::now_v7())
 }
 
-/// An address that nobody else has.
+/// An address that no other recipient has.
 fn address() -> Address {
     Address::new(Channel::Email, &format!("{}@example.com", Uuid::now_v7()))
 }

@@ -26,7 +26,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     receipts_of_a_message_are_kept_once_each_in_whatever_order_they_come,
     a_receipt_finds_its_message_by_our_id_or_by_its_providers_reference,
     a_receipt_that_is_faster_than_the_note_of_its_delivery_waits_for_it,
-    a_receipt_that_waits_in_vain_is_forgotten,
+    a_receipt_that_matches_no_message_is_forgotten,
     a_bounce_suppresses_the_address_once_with_the_receipt,
     the_address_of_a_kept_payload_is_suppressed_if_the_receipt_names_none,
     a_complaint_that_comes_after_its_message_was_forgotten_suppresses_the_address,
@@ -97,7 +97,7 @@ pub async fn a_receipt_that_is_faster_than_the_note_of_its_delivery_waits_for_it
     let early = [
         of_reference("sid-1", Delivered),
         on_mail("Ann@example.com", of_reference("sid-1", Bounced)),
-        of_reference("somebody else's", Delivered),
+        of_reference("another sender's", Delivered),
     ];
     for _ in 0..2 {
         assert_eq!(fixture.store.receipts.take(&early).await.expect("take"), [ReceiptTaken::Waiting; 3]);
@@ -121,7 +121,7 @@ pub async fn a_receipt_that_is_faster_than_the_note_of_its_delivery_waits_for_it
     assert_eq!(one.take_waiting(MINUTE, 9).await.expect("nothing is left"), 0);
 }
 
-pub async fn a_receipt_that_waits_in_vain_is_forgotten(fixture: NotificationFixture) {
+pub async fn a_receipt_that_matches_no_message_is_forgotten(fixture: NotificationFixture) {
     let receipts = &fixture.store.receipts;
     receipts
         .take(&[of_reference("x", ReceiptKind::Sent), of_reference("y", ReceiptKind::Sent)])

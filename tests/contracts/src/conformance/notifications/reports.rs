@@ -65,7 +65,7 @@ pub async fn progress_counts_what_providers_said_by_kind_and_judges_nothing_by_i
     fixture.store.messages.conclude(&delivered).await.expect("conclude");
     let before = progress(&fixture, request).await;
     assert!(before.receipts.is_empty());
-    // One that bounced before it was said to have arrived, repeated; one that was opened before; one that nobody speaks of.
+    // One that bounced before it was said to have arrived, repeated; one that was opened before; one without a receipt.
     let said =
         [(0, Bounced), (0, Delivered), (1, Opened), (1, Sent), (1, Delivered), (2, Delivered), (0, Bounced)];
     let said: Vec<_> = said.into_iter().map(|(n, kind)| of_message(all[n].id, kind)).collect();

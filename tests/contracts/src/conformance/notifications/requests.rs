@@ -5,7 +5,7 @@ use claimstream_domain::{
     Reason,
     notification::{Channel, DeliveryStatus, FanOutEnd, NotificationRecord, RequestStatus},
 };
-use claimstream_ports::notification::{Cancelled, FanOutStep, StepNoted, TakenBack};
+use claimstream_ports::notification::{Cancelled, CancelledMessages, FanOutStep, StepNoted};
 use futures::future::join_all;
 use uuid::Uuid;
 
@@ -208,7 +208,7 @@ pub async fn a_record_is_kept_once_and_left_as_it_is(fixture: NotificationFixtur
     let first = record(request, 1, Skipped);
     let again = NotificationRecord {
         channel: Channel::Webhook,
-        recipient: "somebody else".into(),
+        recipient: "another recipient".into(),
         status: Pending,
         reason: None,
         ..first.clone()
@@ -307,7 +307,7 @@ pub(super) async fn finished(fixture: &NotificationFixture, end: RequestStatus) 
     let request = submitted(fixture).await;
     if end == RequestStatus::Cancelled {
         let cancelled = fixture.store.requests.cancel(request).await.expect("cancel");
-        assert_eq!(cancelled, Cancelled::Yes(TakenBack::default()));
+        assert_eq!(cancelled, Cancelled::Yes(CancelledMessages::default()));
         return request;
     }
     let with = match end {

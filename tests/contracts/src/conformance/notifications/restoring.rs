@@ -26,11 +26,11 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     a_request_of_which_more_steps_followed_is_being_processed needs [Store],
     a_record_that_is_there_is_not_restored needs [Store],
     no_record_is_restored_of_a_request_that_is_over_or_unknown needs [Store],
-    a_missing_record_of_an_erased_recipient_is_cancelled_and_names_nobody,
+    a_missing_record_of_an_erased_recipient_is_cancelled_without_a_name,
     a_missing_record_of_an_erased_member_of_a_segment_is_cancelled needs [Store],
     nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request needs [Store],
-    somebody_who_came_back_after_an_erasure_has_a_record_restored needs [Store],
-    an_erasure_beside_a_restored_record_leaves_it_cancelled needs [Store],
+    a_recipient_who_came_back_after_an_erasure_has_a_record_restored needs [Store],
+    an_erasure_during_a_restoration_leaves_the_record_cancelled needs [Store],
 ];
 
 pub async fn a_missing_record_is_restored_and_its_request_dispatched(fixture: NotificationFixture) {
@@ -90,7 +90,7 @@ pub async fn no_record_is_restored_of_a_request_that_is_over_or_unknown(fixture:
     assert_eq!(status, [None, None]);
 }
 
-pub async fn a_missing_record_of_an_erased_recipient_is_cancelled_and_names_nobody(
+pub async fn a_missing_record_of_an_erased_recipient_is_cancelled_without_a_name(
     fixture: NotificationFixture,
 ) {
     for with_a_segment in [false, true] {
@@ -144,7 +144,7 @@ pub async fn nothing_is_delivered_to_an_erased_recipient_of_an_unknown_request(f
     assert_eq!(stand, [Some(DeliveryStatus::Cancelled), None]);
 }
 
-pub async fn somebody_who_came_back_after_an_erasure_has_a_record_restored(fixture: NotificationFixture) {
+pub async fn a_recipient_who_came_back_after_an_erasure_has_a_record_restored(fixture: NotificationFixture) {
     let key = member();
     let before = submitted(&fixture).await;
     fixture.erasing.erase(&key, &[]).await.expect("erase");
@@ -161,7 +161,7 @@ pub async fn somebody_who_came_back_after_an_erasure_has_a_record_restored(fixtu
 }
 
 /// Whichever comes first, and whether the recipient was erased once before and came back.
-pub async fn an_erasure_beside_a_restored_record_leaves_it_cancelled(fixture: NotificationFixture) {
+pub async fn an_erasure_during_a_restoration_leaves_the_record_cancelled(fixture: NotificationFixture) {
     for turn in 0..24 {
         let key = member();
         if turn % 2 == 1 {

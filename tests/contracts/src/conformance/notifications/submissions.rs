@@ -173,7 +173,7 @@ pub async fn a_request_that_could_never_be_carried_out_is_refused(fixture: Notif
     let good = plain_request(1);
     let bad = NotificationRequest { recipients: vec![], ..plain_request(2) };
     let tx = fixture.store.transactions.begin().await.expect("begin");
-    let error = tx.submit(&[good.clone(), bad]).await.expect_err("nobody to tell");
+    let error = tx.submit(&[good.clone(), bad]).await.expect_err("no recipient");
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
     tx.commit().await.expect("commit");
     fixture.outbox.store.finds_nothing().await;

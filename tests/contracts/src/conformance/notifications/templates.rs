@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [Notifications, Store]:
-    a_template_that_nobody_knows_is_not_there,
+    an_unknown_template_is_not_there,
     a_draft_is_kept_as_it_is_and_its_revision_counts_changes,
     a_draft_is_not_sent_and_the_newest_version_is,
     a_version_never_changes_and_is_read_by_its_number,
@@ -28,7 +28,7 @@ pub const CLAUSES: &[Case<NotificationFixture>] = cases!["notifications" needs [
     versions_are_read_page_by_page_the_newest_first,
 ];
 
-pub async fn a_template_that_nobody_knows_is_not_there(fixture: NotificationFixture) {
+pub async fn an_unknown_template_is_not_there(fixture: NotificationFixture) {
     let (ports, id) = (&fixture.store.templates, id());
     assert_eq!(ports.published(&id).await.expect("published"), None);
     assert_eq!(ports.version(&id, 1).await.expect("version"), None);
@@ -81,7 +81,7 @@ pub async fn of_calls_that_publish_the_same_number_exactly_one_succeeds(fixture:
     let id = id();
     for number in 1..=3 {
         let sides = [&fixture.store, &fixture.rival];
-        // The same text too: a call that has lost is never told that it has won.
+        // The same text too: a call that has lost is never answered that it has won.
         let calls = (0..6).map(|n| publish(sides[n % 2], &id, number, if n < 3 { "same" } else { "other" }));
         let results = join_all(calls).await;
         let won = results.iter().filter(|result| result.is_ok()).count();
@@ -168,7 +168,7 @@ fn template(body: &str) -> Template {
     }
 }
 
-/// The id of a template that nobody else has.
+/// The id of a template of its own.
 fn id() -> String {
     format!("t-{}", Uuid::now_v7())
 }

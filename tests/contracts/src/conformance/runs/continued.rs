@@ -107,7 +107,7 @@ pub async fn a_saga_is_continued_after_its_dead_letter_was_purged(fixture: StepF
         let purged = relay.ports.dead_letters.purge(&relay.own_dead()).await.expect("purged");
         assert_eq!(purged, 1);
     }
-    // A store that remembers the ids of purged messages says so; one that forgets them begins anew.
+    // A store that remembers the ids of purged messages says so; one that forgets them begins again.
     let answer = proceed(&fixture, &queue, id).await;
     match seen.len() {
         3 => assert_eq!(answer, SagaContinued::UsedUp),

@@ -118,12 +118,12 @@ pub async fn what_a_superseded_burial_emits_never_exists(fixture: Fixture) {
     fixture.enqueue(1).await;
     let lost = fixture.store.take_one().await;
     fixture.advance(LEASE).await;
-    let anew = fixture.rival.take_one().await;
+    let again = fixture.rival.take_one().await;
     let events = fixture.rival.on(&Fixture::fresh_queue());
     let event = NewMessage { queue: events.queue().clone(), ..fixture.message() };
     let dead = Disposition::Dead { reason: Reason::new("bad"), emit: vec![event.clone()] };
     assert_eq!(fixture.store.settle(&lost.receipt, dead.clone()).await, Superseded);
     events.finds_nothing().await;
-    assert_eq!(fixture.rival.settle(&anew.receipt, dead).await, Accepted);
+    assert_eq!(fixture.rival.settle(&again.receipt, dead).await, Accepted);
     assert_eq!(ids(&events.take_all().await), [event.id]);
 }

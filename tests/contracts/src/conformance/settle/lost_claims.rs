@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements]:
-    an_expired_claim_that_nobody_took_is_still_settled,
+    an_expired_claim_that_was_not_taken_is_still_settled,
     a_settlement_of_a_lost_claim_is_superseded_and_changes_nothing,
     what_is_given_back_too_late_is_taken_off_the_count_once,
     what_is_given_back_too_late_and_then_claimed_twice_is_left_alone,
@@ -24,7 +24,7 @@ pub const CLAUSES: &[Case<Fixture>] = cases!["settle" needs [Claims, Settlements
     a_message_that_never_was_is_superseded,
 ];
 
-pub async fn an_expired_claim_that_nobody_took_is_still_settled(fixture: Fixture) {
+pub async fn an_expired_claim_that_was_not_taken_is_still_settled(fixture: Fixture) {
     fixture.enqueue(4).await;
     let claimed = fixture.store.take(4).await;
     fixture.advance(2 * LEASE).await;

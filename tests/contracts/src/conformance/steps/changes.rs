@@ -108,9 +108,9 @@ pub async fn every_change_makes_a_larger_version(fixture: StepFixture) {
     let key = key();
     let mut from = new(begin(&fixture.store, &step(&key, 5)).await.expect("begin"));
     for state in [5, 6, 5] {
-        let told = advance(&fixture.store, &key, &from, &StepChange::to(state)).await.expect("advance");
+        let answer = advance(&fixture.store, &key, &from, &StepChange::to(state)).await.expect("advance");
         let moved = found(begin(&fixture.rival, &step(&key, 0)).await.expect("begin"));
-        assert_eq!(told.as_ref(), Some(&moved));
+        assert_eq!(answer.as_ref(), Some(&moved));
         assert!(moved.version > from.version, "{moved:?} after {from:?}");
         assert_eq!(moved.state, state);
         from = moved;

@@ -9,12 +9,12 @@ use crate::{
 };
 
 pub const CLAUSES: &[Case<StepFixture>] = cases!["steps" needs [Steps]:
-    a_step_is_told_apart_by_scope_run_and_step,
+    a_step_is_identified_by_scope_run_and_step,
     steps_are_compared_byte_by_byte,
     the_longest_keys_and_the_longest_result_are_kept,
 ];
 
-pub async fn a_step_is_told_apart_by_scope_run_and_step(fixture: StepFixture) {
+pub async fn a_step_is_identified_by_scope_run_and_step(fixture: StepFixture) {
     let run = run();
     let keys = [
         ("transfer", &*run, "debit"),

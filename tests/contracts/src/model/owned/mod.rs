@@ -44,7 +44,7 @@ pub(super) fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
         format!("{}::{}::model::owned_shards_behave_like_the_reference", backend.name(), backend.strategy());
     // The rules are the same everywhere, and a sequence takes a server several times as long.
     let cases = if backend.name() == "sqlite" { CASES } else { repetitions(12) };
-    suite.add_trial(&name, move || {
+    suite.add_test(&name, move || {
         if let Err(difference) = follow(&*backend, cases, 300) {
             panic!("{difference}");
         }
@@ -55,7 +55,7 @@ pub(super) fn add_to(suite: &mut Suite, backend: Arc<dyn Backend>) {
 pub(super) fn add_proof_to(suite: &mut Suite) {
     for sabotage in Sabotage::ALL.into_iter().chain(Sabotage::OF_OWNERS) {
         let name = format!("model::owned_shards_notice_a_store_that_{}", sabotage.name());
-        suite.add_trial(&name, move || {
+        suite.add_test(&name, move || {
             let sabotaged = Sabotaged::new(SeaOrmBackend::sqlite("shard_lease"), sabotage);
             let noticed = follow(&sabotaged, CASES, 0);
             assert!(noticed.is_err(), "it was not noticed");

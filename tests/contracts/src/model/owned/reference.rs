@@ -21,7 +21,7 @@ pub(super) struct Entry {
     pub(super) due: i64,
     pub(super) attempts: u32,
     pub(super) last_error: Option<Reason>,
-    /// An attempt was cut off, and nobody has survived one since.
+    /// An attempt was cut off, and no attempt has survived since.
     pub(super) suspect: bool,
 }
 
@@ -152,10 +152,10 @@ impl Reference {
         must(claimed.last_error == entry.last_error, || format!("{n} has forgotten why it failed"))?;
         must(locator.0 == entry.due, || format!("{n} has a receipt for another due time"))?;
         let mut aloft = books.flights.iter().filter(|(other, flight)| **other != n && flight.deadline > now);
-        let is_beside = aloft.clone().next().is_some() || together > 1;
-        must(!(entry.suspect && is_beside), || format!("{n} was cut off and is not handed out alone"))?;
+        let has_company = aloft.clone().next().is_some() || together > 1;
+        must(!(entry.suspect && has_company), || format!("{n} was cut off and is not handed out alone"))?;
         must(!aloft.any(|(_, flight)| flight.alone), || {
-            format!("{n} was handed out beside one that was cut off")
+            format!("{n} was handed out together with one that was cut off")
         })?;
         let flight = Flight { claim, due: entry.due, deadline: now + lease, alone: entry.suspect };
         books.flights.insert(n, flight);
@@ -220,7 +220,7 @@ impl Reference {
         settled
     }
 
-    /// Takes back the attempt and the suspicion that a take-over has counted against what nobody had begun with.
+    /// Takes back the attempt and the suspicion that a take-over has counted against messages whose handlers had not begun.
     fn give_back_too_late(&mut self, Ending { n, receipt, disposition, .. }: &Ending) {
         let entry = self.queue.get_mut(n).filter(|entry| entry.suspect && entry.due == receipt.locator.0);
         if let Some(entry) = entry.filter(|entry| *disposition == Disposition::Returned && entry.attempts > 0)

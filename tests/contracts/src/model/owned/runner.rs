@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Runner<'a> {
     fixture: &'a Fixture,
     sweeper: &'a dyn Sweeper,
-    /// The two that live, each with a number that nobody else had.
+    /// The two that live, each with a number of its own.
     processes: [(usize, Instance); 2],
     made: HashMap<MessageId, usize>,
     ids: Vec<MessageId>,
@@ -28,9 +28,9 @@ pub(super) struct Runner<'a> {
     reference: Reference,
 }
 
-/// What was asked for in vain so often is not there: a look, a lease that has run out and a fence that is out of date take a
+/// What so many claims did not return is not there: a look, a lease that has run out and a fence that is out of date take a
 /// claim each.
-const PATIENCE: usize = 4;
+const MAX_FRUITLESS: usize = 4;
 
 /// As long as claims that read ahead last. No moment of an step falls between its end and that of what was read along with it.
 const DRAIN: Duration = Duration::from_millis(20_500);
@@ -64,7 +64,7 @@ impl<'a> Runner<'a> {
         self.empty().await.map_err(|why| format!("at the end: {why}"))
     }
 
-    /// What waits for the next claims would be given back by itself at a time that nobody knows.
+    /// What waits for the next claims would be given back by itself at an unknown time.
     async fn give_back(&self, but: Option<Side>) {
         for (n, (_, process)) in self.processes.iter().enumerate() {
             if but.is_none_or(|side| side.number() != n) {
@@ -155,7 +155,7 @@ impl<'a> Runner<'a> {
     /// Claims until so many are there, or nothing comes any more; then nothing may be held up.
     async fn claim_all(&mut self, by: Side, wanted: usize, lease: Duration) -> Seen {
         let (mut taken, mut fruitless) = (0, 0);
-        while taken < wanted && fruitless < PATIENCE {
+        while taken < wanted && fruitless < MAX_FRUITLESS {
             let came = self.claim(by, (wanted - taken) as u32, lease).await?;
             fruitless = if came == 0 { fruitless + 1 } else { 0 };
             taken += came;
@@ -257,7 +257,7 @@ impl<'a> Runner<'a> {
         while !self.reference.queue.is_empty() {
             let first = self.claims.len();
             fruitless = if self.claim(Side::Store, DRAINED, DRAIN).await? == 0 { fruitless + 1 } else { 0 };
-            if fruitless == PATIENCE {
+            if fruitless == MAX_FRUITLESS {
                 return Err(format!("{} messages are left", self.reference.queue.len()));
             }
             self.give_back(None).await;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use crate::model::operation::{Operation, Side};
 
-/// One thing that somebody does to a store whose shards are owned.
+/// One operation on a store whose shards are owned.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// What is done to any store.

@@ -11,13 +11,13 @@ use crate::{
 };
 
 pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settlements]:
-    a0_5_a_dead_letter_is_told_in_a_queue_of_its_own,
+    a0_5_a_dead_letter_is_reported_in_a_queue_of_its_own,
     a0_5_relays_that_tell_each_other_of_dead_letters_do_not_go_on_for_ever,
 ];
 
 /// Guard: a second burial has another event | app/outbox/src/report/dead_letter_event.rs `message`: the id of the
 /// message alone
-pub async fn a0_5_a_dead_letter_is_told_in_a_queue_of_its_own(fixture: Fixture) {
+pub async fn a0_5_a_dead_letter_is_reported_in_a_queue_of_its_own(fixture: Fixture) {
     let sent = fixture.enqueue(2).await;
     let events = fixture.rival.on(&Fixture::fresh_queue());
     let retry = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };

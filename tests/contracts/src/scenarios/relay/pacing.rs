@@ -21,7 +21,7 @@ pub const SCENARIOS: &[Case<Fixture>] = cases!["scenarios" needs [Claims, Settle
     a1_5_a_full_batch_claims_again_at_once,
     a1_5_an_idle_stream_claims_about_every_five_seconds,
     a1_5_a_wakeup_cuts_the_wait,
-    a1_5_a_wakeup_after_one_in_vain_is_heard_at_once,
+    a1_5_a_wakeup_after_one_without_a_message_is_followed_at_once,
 ];
 
 pub async fn a1_5_a_store_error_is_waited_out_and_later_messages_arrive(fixture: Fixture) {
@@ -67,7 +67,7 @@ pub async fn a1_5_a_wakeup_cuts_the_wait(fixture: Fixture) {
     process.next_within(2 * shortest).await.expect("a claim soon after the wakeup");
 }
 
-pub async fn a1_5_a_wakeup_after_one_in_vain_is_heard_at_once(fixture: Fixture) {
+pub async fn a1_5_a_wakeup_after_one_without_a_message_is_followed_at_once(fixture: Fixture) {
     let wakeup = Arc::new(LocalWakeup::new());
     let mut process = Process::new(&fixture.store, config(10)).with_wakeup(wakeup.clone());
     assert!(process.next_within(Duration::from_secs(60)).await.is_none());

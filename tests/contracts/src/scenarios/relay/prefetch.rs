@@ -1,4 +1,4 @@
-//! A1.4: a stream holds no more than its prefetch, and gives back what nobody handled.
+//! A1.4: a stream holds no more than its prefetch, and gives back what was not handled.
 //! Promise: a stream holds no more than its prefetch; what `shard_lease` reads ahead is not counted
 
 use std::time::Duration;

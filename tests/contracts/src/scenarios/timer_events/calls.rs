@@ -33,7 +33,7 @@ impl Calls {
         let calls = self.clone();
         Arc::new(move |key| {
             let before = calls.note(name, key);
-            async move { if before < failing { Err(DecisionError::failed("told to")) } else { Ok(()) } }
+            async move { if before < failing { Err(DecisionError::failed("as scripted")) } else { Ok(()) } }
                 .boxed()
         })
     }

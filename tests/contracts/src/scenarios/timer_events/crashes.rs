@@ -90,7 +90,7 @@ pub async fn a2_7_any_mix_of_failures_and_crashes_lets_each_decision_succeed_onc
         for n in 0..50 {
             let side = [&fixture.store, &fixture.rival][random.below(2)];
             let events = side.events.set_up(fixture.outbox.queue(), &scheme);
-            // Nobody crashes at the end, so that whatever has succeeded comes to its end in time.
+            // No process crashes at the end, so that whatever has succeeded comes to its end in time.
             let polls = if n < 30 && random.below(4) == 0 { 1 + random.below(8) } else { usize::MAX };
             if let Some(visited) = (Cut { polls, late: false }).short(events.visit(&tick)).await {
                 visited.expect("a visit");

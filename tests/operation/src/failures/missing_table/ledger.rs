@@ -18,7 +18,7 @@ use claimstream_domain::{
 use claimstream_notifications::MESSAGE_QUEUE;
 use claimstream_ports::Transactions;
 use claimstream_steps::{
-    inbox::{Consumer, Inbox, Undone},
+    inbox::{Consumer, Inbox, StepError},
     saga::{Saga, SagaConfig, SagaId},
     timer_event::{Alarm, EventScheme, TimerEvents},
 };
@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::{
     running::Running,
     table::{open, rename, send, until},
-    uncounted::{in_vain, waits_uncounted},
+    uncounted::{waits_for_table, waits_uncounted},
 };
 use crate::{backend::SeaOrmBackend, fixture::Deliveries};
 
@@ -59,7 +59,7 @@ pub(super) async fn has_effects_later(backend: &SeaOrmBackend) {
     let inbox = Inbox::new(store, &RelayConfig::default()).expect("an inbox");
     let consumer = Consumer::new("billing").expect("a consumer");
     let handler = inbox.handler(consumer, TokioTimer::new(), |_, _| {
-        Box::pin(async { Ok::<_, Undone>(StepResult::default()) })
+        Box::pin(async { Ok::<_, StepError>(StepResult::default()) })
     });
     for _ in 0..3 {
         send(&outbox, &queue).await;
@@ -116,7 +116,7 @@ pub(super) async fn ticks_later(backend: &SeaOrmBackend) {
     let occurrence = Timestamp::from_micros(begun as i64 * 1_000_000).expect("a time");
     let tick = Tick { scheme, occurrence }.message(&queue).expect("a message");
     outbox.enqueue_now(&[tick]).await.expect("enqueue");
-    let running = in_vain(&outbox, &queue, timer, "claimstream_step", 4).await;
+    let running = waits_for_table(&outbox, &queue, timer, "claimstream_step", 4).await;
     until("the decision is made", || decided.load(Ordering::SeqCst) == 1).await;
     assert_eq!(running.stop().await.buried, 0);
 }

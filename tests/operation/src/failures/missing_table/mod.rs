@@ -40,41 +40,41 @@ fn add(
 ) {
     let name = |what: &str| format!("{store}::{strategy}::missing_table::{what}");
     let (open, stop) = (backend.clone(), backend.clone());
-    suite.add_async_trial(&name("a_pipeline_claims_on_when_the_queue_is_back"), async move {
+    suite.add_async_test(&name("a_pipeline_claims_on_when_the_queue_is_back"), async move {
         claims_on(&open()).await;
     });
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("a_pipeline_that_is_stopped_meanwhile_ends_after_its_drain_time"),
         async move {
             ends_after_its_drain_time(&stop()).await;
         },
     );
     let saga = backend.clone();
-    suite.add_async_trial(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
+    suite.add_async_test(&name("a_saga_goes_on_when_its_steps_are_back"), async move {
         goes_on_with_a_saga(&saga()).await;
     });
     let inbox = backend.clone();
-    // Guard: a missing table costs an inbox no attempt | app/steps/src/inbox/undone.rs `verdict_unbegun`: the
+    // Guard: a missing table costs an inbox no attempt | app/steps/src/inbox/step_error.rs `verdict_unbegun`: the
     // verdict as it is
-    suite.add_async_trial(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
+    suite.add_async_test(&name("an_inbox_uses_up_no_attempts_while_its_steps_are_away"), async move {
         has_effects_later(&inbox()).await;
     });
     let timed = backend.clone();
     // Guard: a missing table costs a timer no attempt | app/steps/src/timer_event/timer_events.rs `handle`:
     // no `is_about_the_store`
-    suite.add_async_trial(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
+    suite.add_async_test(&name("a_timer_uses_up_no_attempts_while_its_steps_are_away"), async move {
         ticks_later(&timed()).await;
     });
     let notified = backend.clone();
     // Guard: a missing table costs a notification no attempt | app/notifications/src/message_handler.rs
     // `give_back`: the error is put off as any other
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("notifications_use_up_no_attempts_while_their_records_are_away"),
         async move {
             delivers_later(&notified()).await;
         },
     );
-    suite.add_async_trial(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
+    suite.add_async_test(&name("what_was_handled_meanwhile_is_settled_and_not_handled_again"), async move {
         settles_on(&backend()).await;
     });
 }

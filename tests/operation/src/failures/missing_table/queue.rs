@@ -47,7 +47,7 @@ pub(super) async fn settles_on(backend: &SeaOrmBackend) {
     assert_eq!((begun.load(Ordering::SeqCst), report.acked, report.unsettled), (1, 1, 0));
 }
 
-/// The queue stays away: what was handled cannot be settled, and the lease is longer than this trial may take.
+/// The queue stays away: what was handled cannot be settled, and the lease is longer than this test may take.
 pub(super) async fn ends_after_its_drain_time(backend: &SeaOrmBackend) {
     let (_outbox, running, _) = handled_meanwhile(backend).await;
     until("claims fail", || fails(&running.monitor, 1)).await;

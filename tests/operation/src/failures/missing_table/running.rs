@@ -27,7 +27,7 @@ impl Running {
         retry: RetryPolicy,
     ) -> Self {
         let config = RelayConfig {
-            // Longer than the trial, so that nothing comes back by itself.
+            // Longer than the test, so that nothing comes back by itself.
             lease: Lease::new(Duration::from_secs(3600)).expect("a lease"),
             drain: Duration::from_secs(1),
             pacing: Pacing { idle_max: Duration::from_millis(200), ..Pacing::default() },

@@ -29,7 +29,7 @@ pub(super) async fn waits_uncounted(
     handler: impl Handler + 'static,
     table: &str,
 ) {
-    let running = in_vain(outbox, queue, handler, table, 12).await;
+    let running = waits_for_table(outbox, queue, handler, table, 12).await;
     eventually("the queue is empty", || async {
         outbox.observe().await.expect("a look").iter().all(|one| one.due + one.leased == 0)
     })
@@ -40,7 +40,7 @@ pub(super) async fn waits_uncounted(
 
 /// A pipeline that was allowed two attempts at a message and has handled messages so many `times` while `table` was away; now
 /// it is back.
-pub(super) async fn in_vain(
+pub(super) async fn waits_for_table(
     outbox: &SeaOrmOutbox,
     queue: &QueueName,
     handler: impl Handler + 'static,

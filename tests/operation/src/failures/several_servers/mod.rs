@@ -27,22 +27,22 @@ use crate::{Fixture, Server, Suite, backend::SeaOrmBackend, suite::RUNTIME};
 
 /// How long an outbox may take once a server takes writes.
 const SOON: Duration = Duration::from_secs(2);
-/// What it does not take either while many trials share two processors; alone it takes half of `SOON`.
+/// What it does not take either while many tests share two processors; alone it takes half of `SOON`.
 const LATE: Duration = Duration::from_secs(6);
 /// How long it works undisturbed.
 const A_WHILE: Duration = Duration::from_millis(500);
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Adds it for one MariaDB and one MySQL, if they are here, each with another strategy.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     for (name, strategy) in [("mariadb-10.11", "shard_lease"), ("mysql-9.7", "skip_locked")] {
         let Some(server) = Server::ALL.into_iter().find(|server| server.name == name) else { continue };
         let Some(url) = server.url(&environment) else { continue };
-        let trial = |what: &str| format!("{name}::{strategy}::several_servers::{what}");
+        let test = |what: &str| format!("{name}::{strategy}::several_servers::{what}");
         // Guard: a connection to other data is refused | adapters/sea-orm/src/database/nodes/known.rs
         // `check`: any server that takes writes
         let what = "the_server_that_takes_writes_is_followed_within_two_seconds";
-        suite.add_long("faults", &trial(what), move || {
+        suite.add_long("faults", &test(what), move || {
             let mut options = SeaOrmBackend::server(name, &url, strategy).options();
             if strategy == "skip_locked" {
                 // As few as there may be.
@@ -80,7 +80,7 @@ async fn follows(server: Server, options: OpenOptions) {
             // A busy machine may be late once; a link that swallows stays as it is.
             if times.iter().any(|time| *time >= LATE) && !matches!(fault, Fault::Swallows) {
                 // The roles go back then, so an outbox that had not followed at all would look as if it did.
-                assert!(times.iter().all(|time| *time < PATIENCE), "messages in and handled: {times:?}");
+                assert!(times.iter().all(|time| *time < TIMEOUT), "messages in and handled: {times:?}");
                 let since = pair.change_roles(fault).await;
                 times = work.goes_on_since(since).await;
                 tokio::time::sleep(A_WHILE).await;
@@ -101,11 +101,11 @@ async fn follows(server: Server, options: OpenOptions) {
     assert!(!is_late, "messages in and handled: {took:?}");
     let brief = OpenOptions { acquire_timeout: SOON, ..options.clone() };
     is_refused(&pair.url_of_followers(), &brief, &["no server takes writes", "read_only = ON"]).await;
-    pair.wire_anew().await;
+    pair.rewire().await;
     given_up_stays_given_up(&pair, options).await;
 }
 
-/// A server that was given up answers again and takes writes, beside the one that has its place: nothing is written to it, though a connection
+/// A server that was given up answers again and takes writes, at the same time as the one that has its place: nothing is written to it, though a connection
 /// was on its way there. The self-check names what is amiss of each address.
 async fn given_up_stays_given_up(pair: &Pair, options: OpenOptions) {
     /// Longer than a silent server is waited for.
@@ -145,7 +145,7 @@ async fn is_refused(url: &str, options: &OpenOptions, why: &[&str]) {
         if why.iter().all(|why| said.contains(why)) {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "{said:?}");
+        assert!(began.elapsed() < TIMEOUT, "{said:?}");
     }
 }
 
@@ -161,6 +161,6 @@ async fn says(outbox: &SeaOrmOutbox, expected: Severity, of_other: &str) {
         {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "{of_other} is not said: {said:?}");
+        assert!(began.elapsed() < TIMEOUT, "{of_other} is not said: {said:?}");
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum Fault {
     Swallows,
 }
 
-/// As long as somebody needs at least to notice it and to decide.
+/// As long as an operator needs at least to notice it and to decide.
 const TO_DECIDE: Duration = Duration::from_secs(2);
 
 impl Pair {
@@ -93,7 +93,7 @@ impl Pair {
     }
 
     /// Wires that pass on what they are sent.
-    pub(super) async fn wire_anew(&mut self) {
+    pub(super) async fn rewire(&mut self) {
         for node in &mut self.nodes {
             node.wire = Wire::to(node.database.url()).await.expect("a port");
         }

@@ -11,7 +11,7 @@ use claimstream_ports::Handler;
 use claimstream_sea_orm::SeaOrmOutbox;
 use tokio::sync::watch;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 /// What was taken in and what was handled, each with its moment.
 #[derive(Clone, Default)]
@@ -32,7 +32,7 @@ impl Work {
         self.done().accepted.iter().map(|(id, _)| *id).collect()
     }
 
-    /// Enqueues message after message; an error is nobody's loss.
+    /// Enqueues message after message; an error loses no message.
     pub(super) async fn produce(
         &self,
         outbox: &SeaOrmOutbox,
@@ -52,7 +52,7 @@ impl Work {
     /// How long after `since` a message was taken in, and one handled that was taken in afterwards.
     pub(super) async fn goes_on_since(&self, since: Instant) -> [Duration; 2] {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             {
                 let done = self.done();
                 let first = done.accepted.iter().map(|(_, at)| *at).find(|at| *at > since);
@@ -65,7 +65,7 @@ impl Work {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        [PATIENCE; 2]
+        [TIMEOUT; 2]
     }
 
     pub(super) async fn all_handled(&self) {
@@ -79,7 +79,7 @@ impl Work {
             if lost == 0 {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "{lost} messages that were taken in are lost");
+            assert!(began.elapsed() < TIMEOUT, "{lost} messages that were taken in are lost");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Lease rows that somebody keeps locked: a peer that stands still in the middle of a take-over, or an operator's session.
+//! Lease rows that another session keeps locked: a peer that stands still in the middle of a take-over, or an operator's session.
 //! Promise: leases that a frozen peer has locked leave the connections to other queues
 
 use std::time::Duration;
@@ -28,21 +28,21 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: an error of one shard is not an error of others |
     // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs: one transaction for the call, and renewals end
     // with the first error
-    suite.add_async_trial(&name("a_lease_of_ours_that_is_locked_fails_no_other_shard"), async move {
+    suite.add_async_test(&name("a_lease_of_ours_that_is_locked_fails_no_other_shard"), async move {
         each.answers_for_itself().await;
     });
     let alone = place.clone();
     // Guard: a locked lease is waited for once, for a second |
     // adapters/sea-orm/src/strategy/shard_lease/lease/write.rs: `was_locked_lately` is never true; five
     // seconds, repeated with the connection in hand
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("who_asks_about_a_locked_lease_alone_gets_an_error_that_passes"),
         async move {
             alone.passes_alone().await;
         },
     );
     let all = place.clone();
-    suite.add_async_trial(&name("locked_leases_leave_the_connections_to_other_queues"), async move {
+    suite.add_async_test(&name("locked_leases_leave_the_connections_to_other_queues"), async move {
         all.leaves_connections().await;
     });
 }
@@ -134,7 +134,7 @@ impl Place {
         let wire = Wire::to(&url).await.expect("a port");
         let outbox =
             SeaOrmOutbox::open(&wire.url, OpenOptions { shards, ..backend.options() }).await.expect("open");
-        let beside =
+        let other =
             SeaOrmOutbox::open(&url, OpenOptions { shards, ..backend.options() }).await.expect("open");
         let (locked, free) = (Fixture::fresh_queue(), Fixture::fresh_queue());
         for queue in [&locked, &free] {
@@ -145,7 +145,7 @@ impl Place {
         let a = instance(1, &outbox, &locked);
         let firsts = one_of_each(&a.claim(250).await);
         assert!(firsts.len() > 10, "more shards than connections");
-        let open = lock_leases(&beside, &locked, None).await;
+        let open = lock_leases(&other, &locked, None).await;
         let retried = |receipt: &Receipt| {
             let reason = claimstream_domain::Reason::new("later");
             let disposition = Disposition::Retry { after: Duration::ZERO, reason };
@@ -156,7 +156,7 @@ impl Place {
             tokio::spawn(async move { outbox.settle(&[settlement]).await })
         });
         let stuck: Vec<_> = stuck.collect();
-        statement_waits(&beside).await;
+        statement_waits(&other).await;
         let b = instance(2, &outbox, &free);
         for _ in 0..10 {
             let taken = outbox.claim(&b.request(10, LEASE)).await.expect("a claim");

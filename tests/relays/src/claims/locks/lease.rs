@@ -20,7 +20,7 @@ use claimstream_testbed::statement_waits;
 pub(super) fn add_to(suite: &mut Suite, place: Place) {
     let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
     let waits = place.clone();
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("a_settlement_in_flight_hinders_no_producer_and_no_other_shard"),
         async move {
             waits.passes_by().await;
@@ -29,19 +29,19 @@ pub(super) fn add_to(suite: &mut Suite, place: Place) {
     let plans = place.clone();
     // Guard: the joint write of leases names its index |
     // adapters/sea-orm/src/sql/shard_lease/write_all.mysql.sql: no `FORCE INDEX`
-    suite.add_async_trial(&name("claim_statements_walk_the_primary_key"), async move {
+    suite.add_async_test(&name("claim_statements_walk_the_primary_key"), async move {
         plans.walks_the_primary_key_under_a_lease().await;
     });
     let frozen = place.clone();
-    suite.add_async_trial(&name("a_lease_that_a_frozen_peer_has_locked_holds_up_nobody"), async move {
+    suite.add_async_test(&name("a_lease_that_a_frozen_peer_has_locked_delays_no_other_one"), async move {
         frozen.passes_over().await;
     });
     let broken = place.clone();
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("a0_6_a_claim_that_breaks_while_it_writes_the_lease_leaves_everything_as_it_was"),
         async move { broken.breaks_half_way().await },
     );
-    suite.add_async_trial(&name("a_claim_locks_no_message"), async move { place.locks_a_lease().await });
+    suite.add_async_test(&name("a_claim_locks_no_message"), async move { place.locks_a_lease().await });
 }
 
 impl Place {

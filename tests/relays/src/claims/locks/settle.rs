@@ -20,10 +20,10 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     let name = |what: &str| format!("{}::{}::locks::{what}", place.server.name, place.strategy);
     let (settles, renews) = (place.clone(), place.clone());
     // Guard: rows are locked in one order | adapters/sea-orm/src/strategy/shared/group.rs: receipts unsorted
-    suite.add_async_trial(&name("a_settlement_that_waits_has_locked_nothing_that_comes_after"), async move {
+    suite.add_async_test(&name("a_settlement_that_waits_has_locked_nothing_that_comes_after"), async move {
         Claims::of(&settles).await.waits_in_the_first_shard(settle).await;
     });
-    suite.add_async_trial(&name("a_renewal_that_waits_has_locked_nothing_that_comes_after"), async move {
+    suite.add_async_test(&name("a_renewal_that_waits_has_locked_nothing_that_comes_after"), async move {
         Claims::of(&renews).await.waits_in_the_first_shard(renew).await;
     });
 }

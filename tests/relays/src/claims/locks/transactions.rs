@@ -5,7 +5,7 @@ use tokio::sync::Mutex;
 
 /// Asks about open transactions.
 ///
-/// The server answers from a copy that it renews when nobody has read it for 100 ms, so readers of this process take
+/// The server answers from a copy that it renews when it was not read for 100 ms, so readers of this process take
 /// turns and wait that long. MySQL fails to answer while a statement with binary values is under way anywhere.
 pub(crate) async fn fresh_transactions(db: &impl ConnectionTrait, sql: &str) -> Vec<QueryResult> {
     static TURN: Mutex<()> = Mutex::const_new(());

@@ -1,4 +1,4 @@
-//! A connection that leads to another database than the outbox's, and messages that came where nobody reads.
+//! A connection that leads to another database than the outbox's, and messages in a queue without a consumer.
 
 use claimstream_domain::{Enqueued, QueueStatus, ShardCount, Timestamp};
 use claimstream_ports::{Enqueue, Observe, StoreError, StoreErrorKind};
@@ -195,7 +195,7 @@ pub(super) async fn messages_in_unknown_shards_are_reported(setup: &Setup) {
 
 /// A queue whose messages have been due for long, with nothing in hand.
 /// Guard: queues that no relay reads are reported | adapters/sea-orm/src/doctor/queues.rs: no `seems_unread`
-pub(super) async fn a_queue_that_nobody_reads_is_reported(setup: &Setup) {
+pub(super) async fn a_queue_without_a_consumer_is_reported(setup: &Setup) {
     let message =
         setup.message().deliver_at(Timestamp::from_micros(1_600_000_000_000_000).expect("a moment"));
     setup.outbox.enqueue_now(&[message]).await.expect("enqueue");

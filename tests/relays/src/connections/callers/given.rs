@@ -21,7 +21,7 @@ use super::setup::{Setup, depth};
 use crate::{Instance, Ports, backend::SeaOrmBackend};
 
 const SIZE: u32 = 3;
-const PATIENCE: Duration = Duration::from_secs(2);
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Everything that callers do goes over it, and what the outbox does itself does not.
 pub(super) async fn a_pool_that_is_handed_in_is_the_callers(setup: &Setup, url: &str) {
@@ -31,7 +31,7 @@ pub(super) async fn a_pool_that_is_handed_in_is_the_callers(setup: &Setup, url: 
     };
     works_with(setup, pool).await;
     let hardened =
-        HardenedPool { max_connections: SIZE, acquire_timeout: PATIENCE, ..HardenedPool::default() };
+        HardenedPool { max_connections: SIZE, acquire_timeout: ACQUIRE_TIMEOUT, ..HardenedPool::default() };
     let pool = Database::connect(hardened.options(url).expect("options")).await.expect("connect");
     works_with(setup, pool).await;
 }
@@ -59,7 +59,7 @@ async fn works_with(setup: &Setup, pool: DatabaseConnection) {
     assert_eq!(depth(setup).await, 0);
 }
 
-/// Nothing that the outbox needs for its own transactions is left on a connection that is somebody else's.
+/// Nothing that the outbox needs for its own transactions is left on a connection of the caller.
 async fn sessions_are_as_they_were(pool: &DatabaseConnection) {
     if pool.get_database_backend() != DbBackend::MySql {
         return;
@@ -127,7 +127,7 @@ fn refused_for(opened: Result<SeaOrmOutbox, StoreError>, words: &[&str]) {
 /// As a service would make it that knows what a cancelled caller leaves behind.
 fn server_pool(size: u32, set: &str) -> MySqlPoolOptions {
     let set = set.to_owned();
-    let options = MySqlPoolOptions::new().max_connections(size).acquire_timeout(PATIENCE);
+    let options = MySqlPoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE_TIMEOUT);
     let options = options.after_connect(move |connection, _| {
         let set = set.clone();
         Box::pin(async move { connection.execute(AssertSqlSafe(set)).await.map(drop) })
@@ -138,7 +138,7 @@ fn server_pool(size: u32, set: &str) -> MySqlPoolOptions {
 }
 
 fn file_pool() -> SqlitePoolOptions {
-    let options = SqlitePoolOptions::new().max_connections(SIZE).acquire_timeout(PATIENCE);
+    let options = SqlitePoolOptions::new().max_connections(SIZE).acquire_timeout(ACQUIRE_TIMEOUT);
     options.after_release(|connection, _| {
         Box::pin(async move {
             // It refuses to roll back where nothing was left open.

@@ -21,7 +21,7 @@ use sea_orm::{ConnectionTrait, TransactionTrait};
 
 use self::{
     elsewhere::{
-        a_connection_to_another_database_is_refused, a_queue_that_nobody_reads_is_reported,
+        a_connection_to_another_database_is_refused, a_queue_without_a_consumer_is_reported,
         messages_in_unknown_shards_are_reported, tables_that_were_made_again_are_not_those_of_before,
     },
     ended::{
@@ -59,17 +59,17 @@ use crate::{Server, Suite, backend::SeaOrmBackend};
 /// Adds what is said about callers' connections to SQLite and to every server that is here.
 pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
     let rolled_back = "sqlite::callers::an_enqueue_after_a_conflict_that_rolls_back_is_refused";
-    suite.add_async_trial(rolled_back, async {
+    suite.add_async_test(rolled_back, async {
         let backend = SeaOrmBackend::sqlite("auto");
         an_enqueue_after_a_conflict_that_rolls_back_is_refused(&Setup::of(&backend).await).await;
     });
-    suite.add_async_trial("sqlite::callers::a_pool_in_memory_is_refused", a_pool_in_memory_is_refused());
+    suite.add_async_test("sqlite::callers::a_pool_in_memory_is_refused", a_pool_in_memory_is_refused());
     add_everywhere(suite, "sqlite", || SeaOrmBackend::sqlite("auto"));
     for server in Server::ALL {
         let Some(url) = server.url(&environment) else { continue };
         let backend = move || SeaOrmBackend::server(server.name, &url, "auto");
         let unfit = backend.clone();
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::callers::a_pool_that_does_not_fit_is_refused", server.name),
             async move {
                 let backend = unfit();
@@ -78,12 +78,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             },
         );
         let remade = backend.clone();
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::callers::tables_that_were_made_again_are_not_those_of_before", server.name),
             async move { tables_that_were_made_again_are_not_those_of_before(&remade()).await },
         );
         let dead = backend.clone();
-        suite.add_async_trial(
+        suite.add_async_test(
             &format!("{}::callers::a_clean_connection_on_a_dead_link_leaves_the_pool", server.name),
             async move {
                 let backend = dead();
@@ -92,11 +92,11 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             },
         );
         add_everywhere(suite, server.name, backend.clone());
-        for (what, trial) in on_servers() {
+        for (what, test) in on_servers() {
             let backend = backend.clone();
-            suite.add_async_trial(&format!("{}::callers::{what}", server.name), async move {
+            suite.add_async_test(&format!("{}::callers::{what}", server.name), async move {
                 let backend = backend();
-                trial(&Setup::of(&backend).await).await;
+                test(&Setup::of(&backend).await).await;
             });
         }
     }
@@ -105,7 +105,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
 /// What is said of one setup.
 type Trial = for<'a> fn(&'a Setup) -> BoxFuture<'a, ()>;
 
-macro_rules! trials {
+macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         vec![$((stringify!($name), (|setup| Box::pin($name(setup))) as Trial)),*]
     };
@@ -117,7 +117,7 @@ fn add_everywhere(
     backend: impl Fn() -> SeaOrmBackend + Clone + Send + 'static,
 ) {
     let there = backend.clone();
-    suite.add_async_trial(
+    suite.add_async_test(
         &format!("{store}::callers::a_connection_to_another_database_is_refused"),
         async move {
             let backend = there();
@@ -126,15 +126,12 @@ fn add_everywhere(
         },
     );
     let (handed_in, leaks) = (backend.clone(), backend.clone());
-    suite.add_async_trial(
-        &format!("{store}::callers::a_pool_that_is_handed_in_is_the_callers"),
-        async move {
-            let backend = handed_in();
-            let (setup, url) = Setup::at(&backend).await;
-            a_pool_that_is_handed_in_is_the_callers(&setup, &url).await;
-        },
-    );
-    suite.add_async_trial(
+    suite.add_async_test(&format!("{store}::callers::a_pool_that_is_handed_in_is_the_callers"), async move {
+        let backend = handed_in();
+        let (setup, url) = Setup::at(&backend).await;
+        a_pool_that_is_handed_in_is_the_callers(&setup, &url).await;
+    });
+    suite.add_async_test(
         &format!("{store}::callers::a_pool_that_does_not_roll_back_is_refused"),
         async move {
             let backend = leaks();
@@ -142,23 +139,23 @@ fn add_everywhere(
             a_pool_that_does_not_roll_back_is_refused(&setup, &url).await;
         },
     );
-    let trials = trials![
+    let tests = tests![
         a_connection_without_a_transaction_is_refused,
         dedup_keys_are_reserved_in_one_order,
         messages_in_unknown_shards_are_reported,
-        a_queue_that_nobody_reads_is_reported,
+        a_queue_without_a_consumer_is_reported,
     ];
-    for (what, trial) in trials {
+    for (what, test) in tests {
         let backend = backend.clone();
-        suite.add_async_trial(&format!("{store}::callers::{what}"), async move {
+        suite.add_async_test(&format!("{store}::callers::{what}"), async move {
             let backend = backend();
-            trial(&Setup::of(&backend).await).await;
+            test(&Setup::of(&backend).await).await;
         });
     }
 }
 
 fn on_servers() -> Vec<(&'static str, Trial)> {
-    trials![
+    tests![
         a_call_that_failed_has_written_nothing,
         an_enqueue_after_a_swallowed_deadlock_is_refused,
         an_enqueue_that_met_a_deadlock_says_that_the_transaction_is_gone,

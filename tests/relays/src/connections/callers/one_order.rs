@@ -26,7 +26,7 @@ pub(super) async fn dedup_keys_are_reserved_in_one_order(setup: &Setup) {
     assert_eq!(setup.outbox.enqueue_now(&call).await.expect("enqueue"), [New, Duplicate, Duplicate]);
 }
 
-/// The call names the second request before the first, which somebody else holds. While it waits, the second is free.
+/// The call names the second request before the first, which another transaction holds. While it waits, the second is free.
 /// Guard: requests are submitted in one order | adapters/sea-orm/src/notifications/requests.rs `submit`: in
 /// the caller's
 pub(super) async fn a_submission_that_waits_has_taken_nothing_that_comes_after(setup: &Setup) {
@@ -39,8 +39,8 @@ pub(super) async fn a_submission_that_waits_has_taken_nothing_that_comes_after(s
     let (outbox, call) = (setup.outbox.clone(), [second.clone(), first]);
     let waiting = tokio::spawn(async move { outbox.submit_now(&call).await });
     statement_waits(&setup.outbox).await;
-    let beside = setup.outbox.submit_now(std::slice::from_ref(&second)).await;
-    assert_eq!(beside.expect("nobody holds the second"), [Submitted::New]);
+    let second_alone = setup.outbox.submit_now(std::slice::from_ref(&second)).await;
+    assert_eq!(second_alone.expect("the second is free"), [Submitted::New]);
     holder.rollback().await.expect("roll back");
     assert_eq!(waiting.await.expect("no panic").expect("submit"), [Submitted::Replayed, Submitted::New]);
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::fixture::Wire;
 use claimstream_testbed::statement_waits;
 
-/// What was written in it exists exactly if it was committed.
+/// What was written in it exists if and only if it was committed.
 /// Guard: only an ended transaction returns its connection as clean |
 /// adapters/sea-orm/src/caller_transactions/own.rs `drop`: `is_open` ignored
 pub(super) async fn an_own_transaction_is_kept_whole_or_not_at_all(setup: &Setup) {

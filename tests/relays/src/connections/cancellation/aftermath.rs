@@ -66,7 +66,7 @@ impl Load {
         (left.len(), drained.len())
     }
 
-    /// Acknowledged writes that are nowhere, or that were finished by nobody.
+    /// Acknowledged writes that are nowhere, or that were not finished.
     pub(super) async fn lost(&self, other: &DatabaseConnection) -> usize {
         let bodies = ids_in(other, "claimstream_message").await;
         let known = self.known();

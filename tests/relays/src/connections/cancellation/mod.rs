@@ -1,4 +1,4 @@
-//! Futures dropped at every await while others work beside them: nothing acknowledged is lost, nothing stays open.
+//! Futures dropped at every await while others work at the same time: nothing acknowledged is lost, nothing stays open.
 //! Promise: a dropped future loses no acknowledged write and leaves no open transaction; a plain pool does
 
 mod aftermath;
@@ -29,7 +29,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let dropped = format!("{name}::cancellation::a_dropped_future_loses_nothing");
         suite.add_long("faults", &dropped, move || RUNTIME.block_on(drop_futures(server, &url)));
         let bites = format!("{name}::cancellation::a_plain_pool_loses_an_acknowledged_write");
-        suite.add_async_trial(&bites, async move {
+        suite.add_async_test(&bites, async move {
             tokio::time::timeout(STUCK, bite(server, &plain)).await.expect("not stuck");
         });
     }

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 /// A way to a server that can damage the descriptions of one table in what the server sends, so that nothing can read them. Tables of that
-/// name in other databases, into which other trials write meanwhile, are left alone.
+/// name in other databases, into which other tests write meanwhile, are left alone.
 pub(super) struct Damage {
     pub(super) url: String,
     is_on: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ impl Damage {
 }
 
 async fn pass(client: TcpStream, server: TcpStream, described: Described, is_on: Arc<AtomicBool>) {
-    let (mut asks, mut hears) = client.into_split();
+    let (mut asks, mut receives) = client.into_split();
     let (mut answers, mut takes) = server.into_split();
     let ask = async {
         let _ = tokio::io::copy(&mut asks, &mut takes).await;
@@ -53,7 +53,7 @@ async fn pass(client: TcpStream, server: TcpStream, described: Described, is_on:
             if is_on.load(Ordering::SeqCst) {
                 described.damage(&mut bytes[..count]);
             }
-            if hears.write_all(&bytes[..count]).await.is_err() {
+            if receives.write_all(&bytes[..count]).await.is_err() {
                 return;
             }
         }

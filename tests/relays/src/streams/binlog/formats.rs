@@ -25,29 +25,29 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
     let shared = Arc::clone(logging);
     // Guard: a logged claim wakes no relay | adapters/binlog/src/statement.rs `may_enqueue`: every statement
     // that names the table
-    suite.add_async_trial(&name("a_commit_is_heard_in_every_format_of_the_log"), async move {
+    suite.add_async_test(&name("a_commit_is_received_in_every_format_of_the_log"), async move {
         in_every_format(&Site::readable(&shared.url().await).await).await;
     });
     let server = logging.server;
-    suite.add_async_trial(&name("a_commit_is_heard_in_a_compressed_log"), async move {
+    suite.add_async_test(&name("a_commit_is_received_in_a_compressed_log"), async move {
         compressed(server).await;
     });
 }
 
 async fn in_every_format(site: &Site) {
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     for (what, settings) in FORMATS {
         let writer = site.writer().await;
         set(&writer, settings).await;
-        is_heard(&writer, &queue, &mut heard, what).await;
+        is_received(&writer, &queue, &mut listener, what).await;
         // Claims change rows and are nothing new, also where statements are logged.
         let claim = format!("UPDATE claimstream_queue SET attempts = attempts + 1 WHERE queue = '{queue}'");
         writer.execute_unprepared(&claim).await.expect("a change");
         let delete = format!("DELETE FROM claimstream_queue WHERE queue = '{queue}'");
         writer.execute_unprepared(&delete).await.expect("a change");
-        assert_eq!(heard.is_quiet().await, 0, "changes, {what}");
+        assert_eq!(listener.is_quiet().await, 0, "changes, {what}");
     }
 }
 
@@ -68,17 +68,17 @@ async fn compressed(server: Server) {
         site.run("SET GLOBAL log_bin_compress_min_len = 10").await;
     }
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     for (what, settings) in settings {
         let writer = site.writer().await;
         set(&writer, settings).await;
         for _ in 0..3 {
-            is_heard(&writer, &queue, &mut heard, what).await;
+            is_received(&writer, &queue, &mut listener, what).await;
         }
         let claim = format!("UPDATE claimstream_queue SET attempts = attempts + 1 WHERE queue = '{queue}'");
         writer.execute_unprepared(&claim).await.expect("a change");
-        assert_eq!(heard.is_quiet().await, 0, "changes, compressed {what}");
+        assert_eq!(listener.is_quiet().await, 0, "changes, compressed {what}");
     }
 }
 
@@ -88,11 +88,11 @@ async fn set(writer: &DatabaseConnection, settings: &[&str]) {
     }
 }
 
-async fn is_heard(writer: &DatabaseConnection, queue: &QueueName, heard: &mut Listener, what: &str) {
+async fn is_received(writer: &DatabaseConnection, queue: &QueueName, listener: &mut Listener, what: &str) {
     let insert = plain_insert(queue, 0);
     // It is long enough to be worth compressing.
     let insert = format!("{insert} /* {} */", "written by a service ".repeat(30));
     writer.execute_unprepared(&insert).await.expect("insert");
-    heard.hears(what).await;
-    heard.is_quiet().await;
+    listener.receives(what).await;
+    listener.is_quiet().await;
 }

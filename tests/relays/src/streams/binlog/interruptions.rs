@@ -20,15 +20,15 @@ use crate::{
 
 pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging: &Arc<LoggingServer>) {
     let [rotated, killed, silent, damaged, ended] = [(); 5].map(|()| Arc::clone(logging));
-    suite.add_async_trial(&name("rotations_and_purges_are_followed"), async move {
+    suite.add_async_test(&name("rotations_and_purges_are_followed"), async move {
         is_followed(&Site::readable(&rotated.url().await).await).await;
     });
     // Guard: a new connection to the log wakes all relays | adapters/binlog/src/tail.rs `opened`: nothing is
     // new
-    suite.add_async_trial(
+    suite.add_async_test(
         &name("after_a_kill_of_its_connection_everybody_looks_and_hears_again"),
         async move {
-            is_heard_after_a_kill(&Site::readable(&killed.url().await).await).await;
+            is_received_after_a_kill(&Site::readable(&killed.url().await).await).await;
         },
     );
     // Guard: a silent server is left | adapters/binlog/src/tail.rs `read`: waits a thousand times as long
@@ -44,28 +44,28 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
         RUNTIME.block_on(async { is_skipped(&Site::readable(&damaged.url().await).await).await });
     });
     // Guard: the reader of the log ends with its wakeup | adapters/binlog/src/wakeup.rs `drop`: no abort
-    suite.add_async_trial(&name("no_connection_outlives_its_reader"), async move {
+    suite.add_async_test(&name("no_connection_outlives_its_reader"), async move {
         ends_with_its_reader(&Site::readable(&ended.url().await).await).await;
     });
     let server = logging.server;
     let what = "a_relay_hears_again_when_its_server_is_back_or_another_has_taken_over";
-    suite.add_long("kills", &name(what), move || RUNTIME.block_on(is_heard_after_a_restart(server)));
+    suite.add_long("kills", &name(what), move || RUNTIME.block_on(is_received_after_a_restart(server)));
 }
 
-async fn is_heard(site: &Site, queue: &QueueName, heard: &mut Listener, what: &str) {
+async fn is_received(site: &Site, queue: &QueueName, listener: &mut Listener, what: &str) {
     site.outbox.connection().execute_unprepared(&plain_insert(queue, 0)).await.expect("insert");
-    heard.hears(what).await;
-    heard.is_quiet().await;
+    listener.receives(what).await;
+    listener.is_quiet().await;
 }
 
 async fn is_followed(site: &Site) {
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     let reading = site.readings().await;
     for _ in 0..3 {
         site.run("FLUSH BINARY LOGS").await;
-        is_heard(site, &queue, &mut heard, "a commit after a rotation").await;
+        is_received(site, &queue, &mut listener, "a commit after a rotation").await;
     }
     assert_eq!(site.readings().await, reading, "it is the same connection");
 
@@ -78,27 +78,27 @@ async fn is_followed(site: &Site) {
     }
     site.run("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").await;
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    assert_eq!(heard.is_quiet().await, 0, "nobody reads");
+    assert_eq!(listener.is_quiet().await, 0, "the log is not read");
     site.run(&lock("UNLOCK")).await;
-    heard.is_connected().await;
-    is_heard(site, &queue, &mut heard, "a commit after a purge").await;
+    listener.is_connected().await;
+    is_received(site, &queue, &mut listener, "a commit after a purge").await;
 }
 
-async fn is_heard_after_a_kill(site: &Site) {
+async fn is_received_after_a_kill(site: &Site) {
     let (queue, other, reader) = (Fixture::fresh_queue(), Fixture::fresh_queue(), site.reader());
-    let (mut heard, mut heard_other) = (Listener::on(&reader, &queue), Listener::on(&reader, &other));
-    heard.is_connected().await;
-    heard_other.is_quiet().await;
+    let (mut listener, mut other_listener) = (Listener::on(&reader, &queue), Listener::on(&reader, &other));
+    listener.is_connected().await;
+    other_listener.is_quiet().await;
     for _ in 0..3 {
         let readings = site.readings().await;
         assert_eq!(readings.len(), 1, "one for all queues of a process");
         site.run(&format!("KILL {}", readings[0])).await;
-        heard.hears("a new connection").await;
-        heard_other.hears("a new connection, on every queue").await;
-        heard.is_quiet().await;
-        heard_other.is_quiet().await;
-        is_heard(site, &queue, &mut heard, "a commit after a kill").await;
-        assert_eq!(heard_other.is_quiet().await, 0);
+        listener.receives("a new connection").await;
+        other_listener.receives("a new connection, on every queue").await;
+        listener.is_quiet().await;
+        other_listener.is_quiet().await;
+        is_received(site, &queue, &mut listener, "a commit after a kill").await;
+        assert_eq!(other_listener.is_quiet().await, 0);
     }
 }
 
@@ -106,42 +106,42 @@ async fn is_left_if_silent(site: &Site) {
     let wire = Wire::to(&site.url).await.expect("a port");
     let place = BinlogPlace::new(&wire.url).expect("a place");
     let (queue, reader) = (Fixture::fresh_queue(), Site::reader_at(place));
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     let reading = site.readings().await;
     // Longer than a server may be silent.
     sleep(Duration::from_secs(8)).await;
-    assert_eq!(site.readings().await, reading, "it hears that nothing is new");
-    is_heard(site, &queue, &mut heard, "a commit after a quiet time").await;
+    assert_eq!(site.readings().await, reading, "it receives that nothing is new");
+    is_received(site, &queue, &mut listener, "a commit after a quiet time").await;
 
     wire.answer_after(Duration::from_secs(3_600));
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    assert_eq!(heard.is_quiet().await, 0);
+    assert_eq!(listener.is_quiet().await, 0);
     // The reader has left by then, and its next connection waits for an answer.
     sleep(Duration::from_secs(7)).await;
     wire.answer_after(Duration::ZERO);
-    heard.hears("a new connection").await;
-    heard.is_quiet().await;
-    is_heard(site, &queue, &mut heard, "a commit on a new connection").await;
+    listener.receives("a new connection").await;
+    listener.is_quiet().await;
+    is_received(site, &queue, &mut listener, "a commit on a new connection").await;
 }
 
 async fn is_skipped(site: &Site) {
     let damage = Damage::on_the_way_to(&site.url, "claimstream_queue").await;
     let (queue, reader) =
         (Fixture::fresh_queue(), Site::reader_at(BinlogPlace::new(&damage.url).expect("a place")));
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     let before = site.readings().await;
     damage.begin();
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    heard.hears("a look at every queue").await;
+    listener.receives("a look at every queue").await;
     // It is read once more, in case the connection was at fault, and not a third time.
     let reading = is_read_on(site).await;
     assert_ne!(reading, before, "the event was damaged");
-    heard.is_quiet().await;
+    listener.is_quiet().await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(site.readings().await, reading, "by one connection");
-    assert_eq!(heard.is_quiet().await, 0);
+    assert_eq!(listener.is_quiet().await, 0);
 }
 
 /// The connection on which the log is read, as soon as it has been the same for longer than a server may list one that is gone.
@@ -158,16 +158,16 @@ async fn is_read_on(site: &Site) -> Vec<u64> {
 
 async fn ends_with_its_reader(site: &Site) {
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     assert_eq!(site.readings().await.len(), 1);
-    drop((heard, reader));
+    drop((listener, reader));
     // The server notices when it says next that nothing is new.
     eventually("the server sends its log no more", || async { site.readings().await.is_empty() }).await;
 }
 
 /// The log of the server that takes over is another one, of which the old place says nothing.
-async fn is_heard_after_a_restart(server: Server) {
+async fn is_received_after_a_restart(server: Server) {
     let start = || tokio::task::spawn_blocking(move || LoggingServer::start(server));
     let (own, next) = futures::join!(start(), start());
     let (own, next): (PrivateDatabase, PrivateDatabase) = (own.expect("a server"), next.expect("a server"));
@@ -175,19 +175,19 @@ async fn is_heard_after_a_restart(server: Server) {
     let wire = Wire::to(&site.url).await.expect("a port");
     let queue = Fixture::fresh_queue();
     let reader = Site::reader_at(BinlogPlace::new(&wire.url).expect("a place"));
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
-    is_heard(&site, &queue, &mut heard, "a commit").await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
+    is_received(&site, &queue, &mut listener, "a commit").await;
     let own = tokio::task::spawn_blocking(move || {
         own.restart();
         own
     });
     let own = own.await.expect("a restart");
-    heard.is_connected().await;
+    listener.is_connected().await;
     let again = site.writer().await;
     again.execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    heard.hears("a commit after a restart").await;
-    heard.is_quiet().await;
+    listener.receives("a commit after a restart").await;
+    listener.is_quiet().await;
 
     let successor = Site::on(next.url()).await;
     for sql in [
@@ -199,10 +199,10 @@ async fn is_heard_after_a_restart(server: Server) {
         successor.run(&sql).await;
     }
     wire.lead_to(next.url());
-    heard.is_connected().await;
+    listener.is_connected().await;
     let insert =
         plain_insert(&queue, 0).replace("claimstream_queue", &format!("{}.claimstream_queue", site.user));
     successor.run(&insert).await;
-    heard.hears("a commit on the server that has taken over").await;
+    listener.receives("a commit on the server that has taken over").await;
     drop(own);
 }

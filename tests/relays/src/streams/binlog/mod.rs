@@ -1,8 +1,8 @@
 //! Wakeups from the server's binary log, which hear every writer; on servers of their own, because the shared ones write no log.
 
+mod commits;
 mod damage;
 mod formats;
-mod heard;
 mod interruptions;
 mod refusals;
 mod site;
@@ -18,7 +18,7 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
         let Some(url) = server.url(&environment) else { continue };
         let logging = Arc::new(LoggingServer::of(server));
         let name = |what: &str| format!("{}::binlog::{what}", server.name);
-        heard::add_to(suite, &name, &logging);
+        commits::add_to(suite, &name, &logging);
         formats::add_to(suite, &name, &logging);
         interruptions::add_to(suite, &name, &logging);
         refusals::add_to(suite, &name, &logging, &url);

@@ -1,4 +1,4 @@
-//! Users who may not read the log, and servers that write none: nobody is woken, and a sentence says what would help.
+//! Users who may not read the log, and servers that write none: no consumer is woken, and a sentence says what would help.
 //! Promise: where the binary log cannot be read, relays poll, and one warning names the right or the setting
 
 use std::sync::Arc;
@@ -16,15 +16,15 @@ pub(super) fn add_to(
     without_log: &str,
 ) {
     let shared = Arc::clone(logging);
-    suite.add_async_trial(
-        &name("a_right_that_is_missing_is_named_and_heard_of_when_it_is_there"),
+    suite.add_async_test(
+        &name("a_right_that_is_missing_is_named_and_noticed_when_it_is_there"),
         async move {
             is_named(&Site::on(&shared.url().await).await).await;
         },
     );
     let without_log = without_log.to_owned();
-    suite.add_async_trial(&name("a_server_without_a_log_wakes_nobody"), async move {
-        wakes_nobody(&Site::readable(&without_log).await).await;
+    suite.add_async_test(&name("a_server_without_a_log_wakes_no_consumer"), async move {
+        wakes_no_consumer(&Site::readable(&without_log).await).await;
     });
 }
 
@@ -33,7 +33,7 @@ const PAGE: &str = include_str!("../../../../../docs/rights.md");
 async fn is_named(site: &Site) {
     assert!(PAGE.contains(&format!("`GRANT {RIGHTS} TO 'service'@'%'`")), "the page names the rights");
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
+    let mut listener = Listener::on(&reader, &queue);
     let sentence = format!("GRANT {RIGHTS} TO '{}'@'%'", site.user);
     // With one of the two rights it is no better.
     for granted in ["", "REPLICATION CLIENT", "REPLICATION SLAVE"] {
@@ -46,29 +46,29 @@ async fn is_named(site: &Site) {
             "{granted}: {found}"
         );
         site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-        assert_eq!(heard.is_quiet().await, 0, "{granted}");
+        assert_eq!(listener.is_quiet().await, 0, "{granted}");
         if !granted.is_empty() {
             site.run(&format!("REVOKE {granted} ON *.* FROM '{}'@'%'", site.user)).await;
         }
     }
     site.grant().await;
-    heard.is_connected().await;
+    listener.is_connected().await;
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    heard.hears("a commit").await;
+    listener.receives("a commit").await;
     let found = site.place().examine().await;
     assert!(found.severity == Severity::Good && found.detail.contains("is read at binlog.0"), "{found}");
 }
 
-async fn wakes_nobody(site: &Site) {
+async fn wakes_no_consumer(site: &Site) {
     let found = site.place().examine().await;
     let says = found.detail.contains("writes no binary log; start it with log_bin");
     assert!(found.severity == Severity::Warning && says, "{found}");
     let (queue, reader) = (Fixture::fresh_queue(), site.reader());
-    let mut heard = Listener::on(&reader, &queue);
+    let mut listener = Listener::on(&reader, &queue);
     site.outbox.connection().execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
-    assert_eq!(heard.is_quiet().await, 0);
+    assert_eq!(listener.is_quiet().await, 0);
     reader.wake(&queue).await.expect("wake");
-    heard.hears("a wakeup of this process").await;
+    listener.receives("a wakeup of this process").await;
     site.run(&format!("DROP DATABASE {}", site.user)).await;
     site.run(&format!("DROP USER '{}'@'%'", site.user)).await;
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::{PrivateDatabase, Server};
 
-/// A server with a binary log, started by the first trial that needs it and stopped after the last.
+/// A server with a binary log, started by the first test that needs it and stopped after the last.
 pub(super) struct LoggingServer {
     pub(super) server: Server,
     started: OnceLock<PrivateDatabase>,
@@ -31,7 +31,7 @@ impl LoggingServer {
         tokio::task::spawn_blocking(url).await.expect("a server")
     }
 
-    /// One that nobody else uses.
+    /// One of its own.
     pub(super) fn start(server: Server) -> PrivateDatabase {
         PrivateDatabase::start(server, "--server-id=1 --log-bin=binlog")
     }
@@ -119,7 +119,7 @@ impl Site {
     }
 }
 
-/// While MariaDB 10.5 makes a user for another trial, it turns a connection away that is made at that moment.
+/// While MariaDB 10.5 makes a user for another test, it turns a connection away that is made at that moment.
 const NOT_ALLOWED: &str = "is not allowed to connect";
 
 async fn carry_out(admin: &DatabaseConnection, sql: &str) {

@@ -11,7 +11,7 @@ use crate::{
         bank::{Bank, HOUR, fresh_saga},
         crash::Crash,
         database::Database,
-        notice::is_told,
+        notice::is_notified,
         payment::{
             FAILED, FINISHED, PAID, Rows, SHORT, UNPAID, balances, expected, payment, points, rows, saga,
         },
@@ -29,7 +29,7 @@ pub(super) async fn s4b_forward_takes_four_steps_and_a_check_afterwards_does_not
     bank.pass_time(Duration::from_secs(1)).await;
     assert_eq!(bank.deliver(&saga).await, [Verdict::ack()]);
     assert_eq!((rows(&bank, &saga, id).await, balances(&bank, &paid).await), (FINISHED, PAID));
-    assert!(!is_told(&bank, id).await);
+    assert!(!is_notified(&bank, id).await);
 }
 
 pub(super) async fn s4b_every_crash_point_of_the_way_forward_ends_in_finish<D: Database>(bank: Bank<D>) {
@@ -64,7 +64,7 @@ async fn every_crash_point<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (R
         assert!(verdicts.iter().all(|verdict| *verdict == Verdict::ack()), "{point}: {verdicts:?}");
         let ended = (rows(bank, &sound, id).await, balances(bank, &paid).await);
         assert_eq!(ended, expected(point, end, start), "after a crash {point}");
-        assert_eq!(is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{point}");
+        assert_eq!(is_notified(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{point}");
         assert_eq!(sound.tally().alarms, 0, "{point}");
     }
 }
@@ -87,7 +87,7 @@ async fn every_pair<D: Database>(bank: &Bank<D>, start: [i64; 4], end: (Rows, [i
             let ended = (rows(bank, &sound, id).await, balances(bank, &paid).await);
             let what = format!("after crashes {point} and {:?}", again.trail().last());
             assert_eq!(ended, expected(point, end, start), "{what}");
-            assert_eq!(is_told(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
+            assert_eq!(is_notified(bank, id).await, ended.0.0 == Some(SagaState::Fail), "{what}");
             if checked.is_some() {
                 break;
             }

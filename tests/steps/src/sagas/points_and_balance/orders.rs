@@ -10,7 +10,7 @@ use crate::sagas::{
     payment::{FAILED, FINISHED, PAID, UNPAID, balances, payment, rows, saga},
 };
 
-pub(super) async fn s4b_message_only_1c_absent_is_started_anew<D: Database>(bank: Bank<D>) {
+pub(super) async fn s4b_message_only_1c_absent_is_started_again<D: Database>(bank: Bank<D>) {
     for order in [SagaOrderKind::Check, SagaOrderKind::New] {
         let (id, paid, saga) =
             (fresh_saga(), payment(&bank, 1_000, 10_000).await, saga(&bank, &Crash::never()));
@@ -125,7 +125,7 @@ pub(super) async fn s4b_b4_b5_with_did_in_is_an_alarm_and_nothing_is_given_back<
         let crash = Crash::at_point("after yue_out Done");
         crash.run(saga(&bank, &crash).start(id, "anna", paid.clone())).await;
         let sound = saga(&bank, &Crash::never());
-        // As if steps were taken beside each other: the payee has the money, and has spent it.
+        // As if steps were taken at the same time: the payee has the money, and has spent it.
         let key = StepKey::new(sound.queue().as_str(), &id.to_string(), step).expect("a key");
         bank.forge(database, key, Done.code()).await;
         let order = sound.order(SagaOrderKind::RollBack, id, "anna", paid.clone());

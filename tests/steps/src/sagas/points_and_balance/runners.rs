@@ -10,7 +10,7 @@ use crate::sagas::{
     bank::{Bank, HOUR, fresh_saga},
     crash::Crash,
     database::Database,
-    notice::is_told,
+    notice::is_notified,
     payment::{FAILED, FINISHED, PAID, UNPAID, balances, flow, payment, rows, saga},
 };
 
@@ -24,7 +24,7 @@ pub(super) async fn s4b_shortage_seen_and_topped_up_before_the_next_delivery_fin
     let sound = saga(&bank, &Crash::never());
     bank.settle_all(&sound).await;
     assert_eq!((rows(&bank, &sound, id).await, balances(&bank, &paid).await), (FINISHED, PAID));
-    assert!(!is_told(&bank, id).await);
+    assert!(!is_notified(&bank, id).await);
 }
 
 pub(super) async fn s4b_jifen_short_at_step_2_debits_nothing_anywhere<D: Database>(bank: Bank<D>) {
@@ -92,7 +92,7 @@ pub(super) async fn s4b_two_runners_with_different_views_and_a_lost_lock_one_bra
         assert_eq!(one.expect("an outcome"), two.expect("an outcome"), "{second_stops_at}");
         bank.settle_all(&first).await;
         assert_eq!((rows(&bank, &first, id).await, balances(&bank, &paid).await), end, "{second_stops_at}");
-        assert_eq!(is_told(&bank, id).await, end.0 == FAILED);
+        assert_eq!(is_notified(&bank, id).await, end.0 == FAILED);
     }
 }
 

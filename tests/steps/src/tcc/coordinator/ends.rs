@@ -57,8 +57,8 @@ pub(super) async fn a3_6_what_a_run_has_decided_is_carried_out_at_once<S: Place>
         [(Decision::Confirm, GlobalState::Confirmed), (Decision::Cancel(None), GlobalState::Cancelled)]
     {
         let global = setup.global();
-        let told = coordinator.run(&global).await.expect("a decision");
-        assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&decided), "{told:?}");
+        let decision = coordinator.run(&global).await.expect("a decision");
+        assert_eq!(std::mem::discriminant(&decision), std::mem::discriminant(&decided), "{decision:?}");
         assert_eq!(coordinator.run(&global).await.expect("a repeat"), decided, "no reason is stored");
         assert_eq!(setup.world.drive(&coordinator).await, 1, "the check message comes later");
         assert_eq!(coordinator.state(&global.gid).await.expect("a state"), Some(ended));
@@ -95,7 +95,7 @@ pub(super) async fn a3_6_an_id_that_is_used_again_is_the_same_transaction_or_ref
     let taken = coordinator.run(&other).await;
     let Err(taken @ CoordinatorError::IdTaken(_)) = taken else { panic!("{taken:?}") };
     assert!(taken.to_string().contains("look at it before you begin another one"), "{taken}");
-    other.branches[0].participant = "nobody".into();
+    other.branches[0].participant = "unknown".into();
     let unknown = coordinator.run(&other).await;
     assert!(matches!(unknown, Err(CoordinatorError::UnknownParticipant(_))), "{unknown:?}");
 }

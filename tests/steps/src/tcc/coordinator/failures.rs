@@ -110,8 +110,8 @@ pub(super) async fn a3_6_a_try_that_fails_for_long_in_a_run_is_left_to_the_outbo
     let config = CoordinatorConfig { deadline: Duration::from_micros(1), ..setup.world.config() };
     let coordinator = setup.coordinator_as(&script, config);
     let global = setup.global();
-    let told = coordinator.run(&global).await.expect("an answer");
-    assert!(matches!(told, Decision::Undecided(ParticipantError::Failed { .. })), "{told:?}");
+    let decision = coordinator.run(&global).await.expect("an answer");
+    assert!(matches!(decision, Decision::Undecided(ParticipantError::Failed { .. })), "{decision:?}");
     assert_eq!(setup.states(&global.gid).await, [Some(Tried), None]);
     assert_eq!(setup.world.drive(&coordinator).await, 1);
     assert_eq!(setup.states(&global.gid).await, [Some(Confirmed), Some(Confirmed)]);

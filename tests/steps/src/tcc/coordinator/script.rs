@@ -27,7 +27,7 @@ pub(super) struct Script {
     pub(super) refuses: Option<(&'static str, Operation, u32)>,
     /// What happens before or after the second Try.
     pub(super) meanwhile: Arc<Mutex<Option<(Moment, Meanwhile)>>>,
-    /// Told when the process has died.
+    /// Notified when the process has died.
     pub(super) died: Arc<Notify>,
     pub(super) count: Arc<AtomicU32>,
     pub(super) called: Arc<Mutex<Vec<(&'static str, Operation)>>>,

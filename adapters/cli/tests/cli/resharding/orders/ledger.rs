@@ -26,7 +26,7 @@ struct Noted {
     done: HashMap<Message, usize>,
     /// Messages that come again: the relay was killed, or the handler has failed, or the acknowledgement was not accepted.
     again: HashSet<Message>,
-    /// Acknowledgements of which nobody knows whether they were accepted.
+    /// Acknowledgements with an unknown outcome.
     unknown: HashSet<Message>,
     /// Failed messages that have not come again.
     failed: HashSet<Message>,
@@ -49,9 +49,9 @@ impl Ledger {
         let mut noted = self.lock();
         let (key, number) = (&message.0, message.1);
         let is_ordered = self.order != "none";
-        let beside = noted.in_hand.keys().find(|other| is_ordered && other.0 == *key).cloned();
-        if let Some(other) = beside {
-            noted.faults.push(format!("{key} is in two hands at {number}, beside {other:?}"));
+        let together_with = noted.in_hand.keys().find(|other| is_ordered && other.0 == *key).cloned();
+        if let Some(other) = together_with {
+            noted.faults.push(format!("{key} is in two hands at {number}, together with {other:?}"));
         }
         noted.in_hand.insert(message.clone(), relay);
         let newest = noted.newest.get(key).copied().unwrap_or_default();

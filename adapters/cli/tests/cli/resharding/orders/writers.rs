@@ -26,7 +26,7 @@ const KEYS: usize = 40;
 #[derive(Clone)]
 pub(super) struct Hand {
     pub(super) written: Arc<AtomicUsize>,
-    /// How often a transaction is begun anew that a node has rolled back.
+    /// How often a transaction is begun again that a node has rolled back.
     pub(super) tries: u32,
 }
 
@@ -59,7 +59,7 @@ impl Hand {
         self.written.fetch_add(KEYS, Ordering::SeqCst);
     }
 
-    /// Whether a node has rolled it back, so that it is to be done anew with the same messages.
+    /// Whether a node has rolled it back, so that it is to be done again with the same messages.
     async fn is_refused<T: Debug, E: Debug>(&self, written: Result<T, E>, tries: &mut u32) -> bool {
         *tries += 1;
         if *tries < self.tries && written.is_err() {

@@ -2,7 +2,7 @@ use redis::RedisError;
 
 /// What an error says of a message that was sent alone.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) enum Meaning {
+pub(super) enum EntryErrorKind {
     /// The server will never take this message.
     Never(String),
     /// The key of the stream takes no message as long as it is what it is.
@@ -15,7 +15,7 @@ pub(super) enum Meaning {
     Lost(String),
 }
 
-impl Meaning {
+impl EntryErrorKind {
     /// What the server answered to a message for the stream `place`.
     pub(super) fn of(place: &str, error: &RedisError) -> Self {
         let said = error.to_string();
@@ -47,25 +47,25 @@ mod tests {
 
     use super::*;
 
-    fn meaning(answer: &str) -> Meaning {
+    fn meaning(answer: &str) -> EntryErrorKind {
         let value = redis::parse_redis_value(answer.as_bytes()).unwrap();
         let error = value.extract_error().map(|_: Value| ()).unwrap_err();
-        Meaning::of("orders", &error)
+        EntryErrorKind::of("orders", &error)
     }
 
     #[test]
     fn an_error_is_of_one_message_or_of_all() {
         assert!(
-            matches!(meaning("-WRONGTYPE no\r\n"), Meaning::Unavailable(why) if why.contains("\"orders\" holds"))
+            matches!(meaning("-WRONGTYPE no\r\n"), EntryErrorKind::Unavailable(why) if why.contains("\"orders\" holds"))
         );
         let large = meaning("-ERR Protocol error: invalid bulk length\r\n");
-        assert!(matches!(large, Meaning::Never(why) if why.contains("so large")));
-        assert!(matches!(meaning("-NOPERM this user may not\r\n"), Meaning::NotNow(_)));
-        assert!(matches!(meaning("-ERR the stream has no ids left\r\n"), Meaning::NotNow(_)));
+        assert!(matches!(large, EntryErrorKind::Never(why) if why.contains("so large")));
+        assert!(matches!(meaning("-NOPERM this user may not\r\n"), EntryErrorKind::NotNow(_)));
+        assert!(matches!(meaning("-ERR the stream has no ids left\r\n"), EntryErrorKind::NotNow(_)));
         for code in TAKES_NONE {
-            assert!(matches!(meaning(&format!("-{code} no\r\n")), Meaning::NoneNow(_)), "{code}");
+            assert!(matches!(meaning(&format!("-{code} no\r\n")), EntryErrorKind::NoneNow(_)), "{code}");
         }
         let lost = RedisError::from((ErrorKind::Io, "broken pipe"));
-        assert!(matches!(Meaning::of("orders", &lost), Meaning::Lost(_)));
+        assert!(matches!(EntryErrorKind::of("orders", &lost), EntryErrorKind::Lost(_)));
     }
 }

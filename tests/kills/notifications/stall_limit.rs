@@ -5,7 +5,7 @@ use claimstream_domain::notification::NotificationRequest;
 use crate::due::due;
 
 /// Runs out when nothing has been submitted or delivered for long, though everything is due.
-pub(crate) struct Patience {
+pub(crate) struct StallLimit {
     submitted: u64,
     deliveries: usize,
     /// When the last progress was seen, in microseconds since 1970.
@@ -14,7 +14,7 @@ pub(crate) struct Patience {
     latest: u64,
 }
 
-impl Patience {
+impl StallLimit {
     /// A run that has not ended after this long without any progress will not.
     pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
@@ -58,31 +58,31 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    fn runs_out(patience: &Patience, at: u64) {
-        assert!(!patience.has_run_out(at * SECOND) && patience.has_run_out(at * SECOND + 1));
+    fn runs_out(stall: &StallLimit, at: u64) {
+        assert!(!stall.has_run_out(at * SECOND) && stall.has_run_out(at * SECOND + 1));
     }
 
     #[test]
     fn it_begins_again_with_every_progress() {
         let requests = [generated(1)];
-        let mut patience = Patience::new(&requests, 0);
-        runs_out(&patience, 60);
-        patience.see(&requests, 1, 0, 10 * SECOND);
-        patience.see(&requests, 1, 0, 15 * SECOND);
-        runs_out(&patience, 70);
-        patience.see(&requests, 1, 1, 20 * SECOND);
-        runs_out(&patience, 80);
+        let mut stall = StallLimit::new(&requests, 0);
+        runs_out(&stall, 60);
+        stall.see(&requests, 1, 0, 10 * SECOND);
+        stall.see(&requests, 1, 0, 15 * SECOND);
+        runs_out(&stall, 70);
+        stall.see(&requests, 1, 1, 20 * SECOND);
+        runs_out(&stall, 80);
     }
 
     #[test]
     fn it_begins_when_the_last_request_is_due() {
         let scheduled_at = Some(Timestamp::from_micros(300 * SECOND as i64).unwrap());
         let scheduled = [generated(1), NotificationRequest { scheduled_at, ..generated(2) }];
-        runs_out(&Patience::new(&scheduled, 0), 360);
+        runs_out(&StallLimit::new(&scheduled, 0), 360);
         let delayed = [NotificationRequest { delay_ms: Some(100_000), ..generated(1) }, generated(2)];
-        let mut patience = Patience::new(&delayed, 0);
-        patience.see(&delayed, 1, 0, 20 * SECOND);
-        patience.see(&delayed, 1, 1, 30 * SECOND);
-        runs_out(&patience, 180);
+        let mut stall = StallLimit::new(&delayed, 0);
+        stall.see(&delayed, 1, 0, 20 * SECOND);
+        stall.see(&delayed, 1, 1, 30 * SECOND);
+        runs_out(&stall, 180);
     }
 }

@@ -11,83 +11,83 @@ use futures::FutureExt;
 use uuid::Uuid;
 
 use crate::{
-    access::Visitor,
+    access::User,
     audit::Audit,
     previews::{Action, Preview},
     selection::Bounds,
 };
 
-/// The works of this process, the oldest first. Each has a name that no other process gives: a page that was open before a restart must not
-/// show, and stop, the work of another process.
+/// The jobs of this process, the oldest first. Each has a name that no other process gives: a page that was open before a restart must not
+/// show, and stop, the job of another process.
 #[derive(Default)]
-pub(crate) struct Works(Mutex<VecDeque<(Uuid, Arc<Work>)>>);
+pub(crate) struct DeadLetterJobs(Mutex<VecDeque<(Uuid, Arc<DeadLetterJob>)>>);
 
 /// The revival or the purge of what a preview has shown, in a task of its own.
 ///
 /// It ends with the process. Letters that it has not come to are still there then, so the same preview again does the rest.
-pub(crate) struct Work {
+pub(crate) struct DeadLetterJob {
     pub(crate) preview: Preview,
     timer: Arc<dyn Timer>,
-    state: Mutex<Standing>,
+    state: Mutex<JobStatus>,
 }
 
-/// How far a work has come.
+/// How far a job has come.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct JobStatus {
     pub(crate) looked_at: u64,
     pub(crate) done: u64,
     pub(crate) end: Option<End>,
     stopping: bool,
 }
 
-/// How a work has ended.
+/// How a job has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
     /// It has come to the end of the queue.
     Finished,
-    /// A visitor has stopped it.
+    /// A user has stopped it.
     Stopped,
     /// The database has refused too often, or the store has panicked.
     Failed,
 }
 
-impl Works {
+impl DeadLetterJobs {
     /// How many are remembered.
     const MOST: usize = 100;
 
-    /// Begins a work, and answers its name.
+    /// Begins a job, and answers its name.
     pub(crate) fn begin(
         &self,
         preview: Preview,
-        visitor: Visitor,
+        user: User,
         dead_letters: Arc<dyn DeadLetters>,
         audit: Audit,
         timer: Arc<dyn Timer>,
     ) -> Uuid {
-        let work = Arc::new(Work { preview, timer, state: Mutex::default() });
+        let job = Arc::new(DeadLetterJob { preview, timer, state: Mutex::default() });
         let name = Uuid::new_v4();
         {
-            let mut works = self.lock();
-            works.push_back((name, Arc::clone(&work)));
-            while works.len() > Self::MOST {
-                works.pop_front();
+            let mut jobs = self.lock();
+            jobs.push_back((name, Arc::clone(&job)));
+            while jobs.len() > Self::MOST {
+                jobs.pop_front();
             }
         }
-        tokio::spawn(async move { work.carry_out(&*dead_letters, &audit, &visitor).await });
+        tokio::spawn(async move { job.carry_out(&*dead_letters, &audit, &user).await });
         name
     }
 
-    /// The work with this name, while it is remembered.
-    pub(crate) fn get(&self, name: Uuid) -> Option<Arc<Work>> {
-        self.lock().iter().find(|(known, _)| *known == name).map(|(_, work)| Arc::clone(work))
+    /// The job with this name, while it is remembered.
+    pub(crate) fn get(&self, name: Uuid) -> Option<Arc<DeadLetterJob>> {
+        self.lock().iter().find(|(known, _)| *known == name).map(|(_, job)| Arc::clone(job))
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Uuid, Arc<Work>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Uuid, Arc<DeadLetterJob>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Work {
+impl DeadLetterJob {
     /// How many letters a step looks for; the page in which they are found is taken whole.
     const STEP: Bounds = Bounds { wanted: 200, looked_at: 2_000, time: Duration::from_secs(1), page: 200 };
     /// How many letters one call changes, in one short transaction.
@@ -100,7 +100,7 @@ impl Work {
     const WAIT: Duration = Duration::from_secs(1);
 
     /// How far it has come.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn status(&self) -> JobStatus {
         self.lock().clone()
     }
 
@@ -109,15 +109,15 @@ impl Work {
         self.lock().stopping = true;
     }
 
-    async fn carry_out(&self, dead_letters: &dyn DeadLetters, audit: &Audit, visitor: &Visitor) {
+    async fn carry_out(&self, dead_letters: &dyn DeadLetters, audit: &Audit, user: &User) {
         let change = AssertUnwindSafe(self.change(dead_letters)).catch_unwind();
         let end = change.await.unwrap_or_else(|_| {
             tracing::error!("the store has panicked; the board changes no further dead letters");
             End::Failed
         });
-        let noted = AssertUnwindSafe(self.note_end(audit, visitor)).catch_unwind().await;
+        let noted = AssertUnwindSafe(self.note_end(audit, user)).catch_unwind().await;
         if noted.is_err() {
-            tracing::error!("the audit log has panicked; the end of a work was not noted");
+            tracing::error!("the audit log has panicked; the end of a job was not noted");
         }
         self.lock().end = Some(end);
     }
@@ -147,18 +147,18 @@ impl Work {
 
     /// Notes how many letters were changed. A database that refuses that too often leaves a beginning without an end, and the log of the
     /// process has the number.
-    async fn note_end(&self, audit: &Audit, visitor: &Visitor) {
+    async fn note_end(&self, audit: &Audit, user: &User) {
         let Preview { action, selection, .. } = &self.preview;
-        // The name and the selection were noted when the work began.
-        let Ok(entry) = AuditEntry::new(&visitor.name, action.has_ended(), &selection.subject()) else {
+        // The name and the selection were noted when the job began.
+        let Ok(entry) = AuditEntry::new(&user.name, action.has_ended(), &selection.subject()) else {
             return;
         };
-        let entry = entry.with_count(self.standing().done);
+        let entry = entry.with_count(self.status().done);
         for _ in 0..Self::TRIES {
             match audit.note(&entry).await {
                 Ok(()) => return,
                 Err(error) => {
-                    tracing::warn!(%error, "the end of a work was not noted; the board tries again")
+                    tracing::warn!(%error, "the end of a job was not noted; the board tries again")
                 }
             }
             self.timer.sleep(Self::WAIT).await;
@@ -198,7 +198,7 @@ impl Work {
         Ok(part.next)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Standing> {
+    fn lock(&self) -> MutexGuard<'_, JobStatus> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

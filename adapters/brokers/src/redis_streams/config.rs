@@ -9,12 +9,12 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 ///
 /// `redis://user:password@host:6379/0`, or `rediss://` with TLS, if the feature `tls` is on.
 #[derive(Clone)]
-pub struct RedisStreamsPlace {
+pub struct RedisStreamsConfig {
     pub(super) info: ConnectionInfo,
     pub(super) timer: Arc<dyn Timer>,
 }
 
-impl RedisStreamsPlace {
+impl RedisStreamsConfig {
     const FORMS: &str = "like redis://host:6379/0";
 
     /// Takes a URL, or says what would have been right; the sentence does not repeat it, because it may bear a password.
@@ -53,7 +53,7 @@ impl RedisStreamsPlace {
     }
 }
 
-impl FromStr for RedisStreamsPlace {
+impl FromStr for RedisStreamsConfig {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -61,13 +61,13 @@ impl FromStr for RedisStreamsPlace {
     }
 }
 
-impl fmt::Display for RedisStreamsPlace {
+impl fmt::Display for RedisStreamsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "redis://{}/{}", self.info.addr(), self.info.redis_settings().db())
     }
 }
 
-impl fmt::Debug for RedisStreamsPlace {
+impl fmt::Debug for RedisStreamsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -79,9 +79,9 @@ mod tests {
 
     #[test]
     fn a_place_is_shown_without_its_password() {
-        let place = RedisStreamsPlace::new("redis://app:hunter2@cache:6380/3").unwrap();
-        assert_eq!(place.to_string(), "redis://cache:6380/3");
-        let other = place.clone().with_login(None, "other");
+        let config = RedisStreamsConfig::new("redis://app:hunter2@cache:6380/3").unwrap();
+        assert_eq!(config.to_string(), "redis://cache:6380/3");
+        let other = config.clone().with_login(None, "other");
         assert_eq!(other.info.redis_settings().password(), Some("other"));
         assert_eq!(other.info.redis_settings().username(), Some("app"));
         assert!(!format!("{other:?}").contains("other"));
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn what_is_no_place_is_refused_and_not_repeated() {
         for bad in ["", "cache:6379", "nats://hunter2@host", "redis://", "redis-cluster://hunter2@a,b"] {
-            let why = RedisStreamsPlace::new(bad).unwrap_err().to_string();
+            let why = RedisStreamsConfig::new(bad).unwrap_err().to_string();
             assert!(why.contains("like redis://host:6379/0") && !why.contains("hunter2"), "{bad}: {why}");
         }
     }

@@ -9,16 +9,16 @@ use rdkafka::ClientConfig;
 ///
 /// `kafka://host:9092`, or several brokers of one cluster: `kafka://host:9092,host:9092`.
 #[derive(Clone)]
-pub struct KafkaPlace {
+pub struct KafkaConfig {
     brokers: String,
     settings: BTreeMap<String, String>,
-    patience: Duration,
+    timeout: Duration,
     timer: Arc<dyn Timer>,
 }
 
-impl KafkaPlace {
-    /// How long a confirmation is waited for unless somebody says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(4);
+impl KafkaConfig {
+    /// How long a call waits for a confirmation by default.
+    pub const TIMEOUT: Duration = Duration::from_secs(4);
 
     const FORMS: &str = "like kafka://host:9092 or kafka://host:9092,host:9092";
 
@@ -36,7 +36,7 @@ impl KafkaPlace {
             return Err(Self::refused("a URL without a host"));
         }
         let (settings, timer) = (BTreeMap::new(), Arc::new(TokioTimer::new()));
-        Ok(Self { brokers: brokers.to_owned(), settings, patience: Self::PATIENCE, timer })
+        Ok(Self { brokers: brokers.to_owned(), settings, timeout: Self::TIMEOUT, timer })
     }
 
     /// Sets a setting of librdkafka, such as `security.protocol`, `sasl.username` or `message.max.bytes`. Those that this crate's promises
@@ -46,13 +46,13 @@ impl KafkaPlace {
         self
     }
 
-    /// The same place, waited for as long as this at most.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// The same configuration with this timeout of a call.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
-    /// The same place, waited for by this timer in place of tokio's clock. The client keeps its own clock.
+    /// The same configuration, waited for by this timer in place of tokio's clock. The client keeps its own clock.
     pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
         self.timer = timer;
         self
@@ -62,8 +62,8 @@ impl KafkaPlace {
         Invalid::OutOfRange { what: "kafka", given: given.into(), allowed: Self::FORMS.into() }
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     pub(super) fn timer(&self) -> &Arc<dyn Timer> {
@@ -101,14 +101,14 @@ impl KafkaPlace {
         config.set("partitioner", "murmur2_random").set("client.id", "claimstream").set("linger.ms", "1");
         config.set("reconnect.backoff.max.ms", RECONNECT_MS);
         // A topic that was just made may be unknown for a moment; then it is said to be missing.
-        let patience = self.patience.as_millis().max(2);
-        config.set("topic.metadata.propagation.max.ms", (patience / 2).to_string());
+        let timeout = self.timeout.as_millis().max(2);
+        config.set("topic.metadata.propagation.max.ms", (timeout / 2).to_string());
         for (name, value) in &self.settings {
             config.set(name, value);
         }
         config.set("bootstrap.servers", &self.brokers);
         config.set("enable.idempotence", "true").set("acks", "all");
-        config.set("message.timeout.ms", patience.to_string());
+        config.set("message.timeout.ms", timeout.to_string());
         config
     }
 }
@@ -117,10 +117,10 @@ impl KafkaPlace {
 const POLL_INTERVAL_MS: u64 = 300_000;
 
 /// The longest pause between two attempts to connect. With librdkafka's 10 s a cluster that is back would be looked for long after the
-/// patience of a call.
+/// timeout of a call.
 const RECONNECT_MS: &str = "1000";
 
-impl FromStr for KafkaPlace {
+impl FromStr for KafkaConfig {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -128,13 +128,13 @@ impl FromStr for KafkaPlace {
     }
 }
 
-impl fmt::Display for KafkaPlace {
+impl fmt::Display for KafkaConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kafka://{}", self.brokers)
     }
 }
 
-impl fmt::Debug for KafkaPlace {
+impl fmt::Debug for KafkaConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -146,24 +146,25 @@ mod tests {
 
     #[test]
     fn a_place_is_shown_without_its_settings() {
-        let place = KafkaPlace::new("kafka://one:9092,two:9092/").unwrap();
-        let place = place.with_setting("sasl.password", "hunter2");
-        assert_eq!(format!("{place} {place:?}"), "kafka://one:9092,two:9092 kafka://one:9092,two:9092");
+        let config = KafkaConfig::new("kafka://one:9092,two:9092/").unwrap();
+        let config = config.with_setting("sasl.password", "hunter2");
+        assert_eq!(format!("{config} {config:?}"), "kafka://one:9092,two:9092 kafka://one:9092,two:9092");
     }
 
     #[test]
     fn what_the_promises_rest_on_cannot_be_set() {
-        let place = KafkaPlace::new("kafka://one").unwrap().with_setting("enable.idempotence", "false");
-        let place = place.with_setting("acks", "0").with_setting("linger.ms", "7");
-        let config = place.producer();
+        let config = KafkaConfig::new("kafka://one").unwrap().with_setting("enable.idempotence", "false");
+        let config = config.with_setting("acks", "0").with_setting("linger.ms", "7");
+        let config = config.producer();
         assert_eq!((config.get("enable.idempotence"), config.get("acks")), (Some("true"), Some("all")));
         assert_eq!(config.get("linger.ms"), Some("7"));
     }
 
     #[test]
     fn a_member_stores_only_what_is_done_whatever_is_set() {
-        let place = KafkaPlace::new("kafka://one").unwrap().with_setting("enable.auto.offset.store", "true");
-        let config = place.with_setting("auto.offset.reset", "latest").member("shipping");
+        let config =
+            KafkaConfig::new("kafka://one").unwrap().with_setting("enable.auto.offset.store", "true");
+        let config = config.with_setting("auto.offset.reset", "latest").member("shipping");
         assert_eq!(config.get("enable.auto.offset.store"), Some("false"));
         assert_eq!(
             (config.get("group.id"), config.get("auto.offset.reset")),
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_no_place_is_refused_and_not_repeated() {
         for bad in ["", "one:9092", "kafka://", "kafka://a,,b", "kafka://app:hunter2@one", "http://hunter2"] {
-            let why = KafkaPlace::new(bad).unwrap_err().to_string();
+            let why = KafkaConfig::new(bad).unwrap_err().to_string();
             assert!(why.contains("like kafka://host:9092") && !why.contains("hunter2"), "{bad}: {why}");
         }
     }

@@ -11,7 +11,7 @@ use crate::StoreError;
 /// claimed before that moment is zero or more ago. A reading may be up to a second old if it was carried on by a
 /// monotonic clock.
 #[async_trait]
-pub trait Lateness: Send + Sync {
+pub trait ServerClock: Send + Sync {
     /// How long ago `due` was: zero if it is still to come, and for whatever is not a moment.
     async fn late(&self, due: Due) -> Result<Duration, StoreError>;
 }

@@ -4,16 +4,16 @@ use claimstream_ports::Timer;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access::Access, audit::Audit, error_groups::ErrorGroups, examination::Examination, history::History,
-    host::Hosts, observation::Observation, pauses::Pauses, previews::Previews, sessions::Sessions,
-    siblings::Siblings, stores::BoardStores, work::Works,
+    access::Access, audit::Audit, dead_letter_job::DeadLetterJobs, error_groups::ErrorGroups,
+    examination::Examination, history::History, host::Hosts, observation::Observation, pauses::PauseCache,
+    previews::Previews, sessions::Sessions, siblings::Siblings, stores::BoardStores,
 };
 
 /// What all pages share.
-pub(crate) struct Desk {
+pub(crate) struct AppState {
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) access: Access,
-    /// Whether no visitor may change anything, whatever a token allows.
+    /// Whether no user may change anything, whatever a token allows.
     pub(crate) read_only: bool,
     pub(crate) hosts: Hosts,
     pub(crate) sessions: Arc<Sessions>,
@@ -24,15 +24,15 @@ pub(crate) struct Desk {
     pub(crate) stores: BoardStores,
     pub(crate) error_groups: ErrorGroups,
     pub(crate) audit: Audit,
-    pub(crate) pauses: Pauses,
+    pub(crate) pauses: PauseCache,
     pub(crate) examination: Examination,
     pub(crate) previews: Previews,
-    pub(crate) works: Works,
+    pub(crate) jobs: DeadLetterJobs,
     /// How many pages are written at a time.
     pub(crate) places: Semaphore,
 }
 
-impl Desk {
+impl AppState {
     /// More would only wait for the few connections of the store.
     const AT_A_TIME: usize = 32;
 
@@ -53,12 +53,12 @@ impl Desk {
             history: Arc::new(History::of(Arc::clone(&observation), Arc::clone(&timer))),
             observation,
             audit: Audit::of(stores.audit.clone()),
-            pauses: Pauses::of(stores.pauses.clone(), Arc::clone(&timer)),
+            pauses: PauseCache::of(stores.pauses.clone(), Arc::clone(&timer)),
             examination: Examination::of(stores.check.clone(), Arc::clone(&timer)),
             stores,
             error_groups: ErrorGroups::of(Arc::clone(&timer)),
             previews: Previews::default(),
-            works: Works::default(),
+            jobs: DeadLetterJobs::default(),
             places: Semaphore::new(Self::AT_A_TIME),
             timer,
         }

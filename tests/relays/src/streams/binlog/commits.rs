@@ -1,4 +1,4 @@
-//! Which commits are heard, by whom, and how soon.
+//! Which commits are received, by whom, and how soon.
 //! Promise: the binary log wakes the relays of a queue for each commit that makes a message due there, by any
 //! writer, and for nothing else
 
@@ -25,10 +25,10 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
     // nothing is added to it
     // Guard: a row of the log wakes its queue alone | adapters/binlog/src/news.rs `of`: any queue
     // Guard: a row that is due later wakes no relay | adapters/binlog/src/news.rs `is_later`: never
-    suite.add_async_trial(&name("a_commit_is_heard_on_its_queue_and_nowhere_else"), async move {
-        is_heard_on_its_queue(&Site::readable(&queues.url().await).await).await;
+    suite.add_async_test(&name("a_commit_is_received_on_its_queue_and_nowhere_else"), async move {
+        is_received_on_its_queue(&Site::readable(&queues.url().await).await).await;
     });
-    suite.add_async_trial(&name("waits_keep_the_contract_of_the_port"), async move {
+    suite.add_async_test(&name("waits_keep_the_contract_of_the_port"), async move {
         let site = Site::readable(&waits.url().await).await;
         let (queue, writer) = (Fixture::fresh_queue(), site.writer().await);
         let reader = site.reader();
@@ -38,13 +38,13 @@ pub(super) fn add_to(suite: &mut Suite, name: &impl Fn(&str) -> String, logging:
         })
         .await;
     });
-    suite.add_async_trial(&name("a_relay_that_does_not_poll_handles_what_plain_sql_writes"), async move {
+    suite.add_async_test(&name("a_relay_that_does_not_poll_handles_what_plain_sql_writes"), async move {
         is_handled(&Site::readable(&handled.url().await).await).await;
     });
     let server = logging.server.name;
-    suite.add_long("latency", &name("how_long_a_commit_takes_to_be_heard"), move || {
+    suite.add_long("latency", &name("how_long_a_commit_takes_to_be_received"), move || {
         let took = RUNTIME.block_on(async { takes(&Site::readable(&timed.url().await).await).await });
-        println!("{server}: from the answer to the commit until it is heard, p50 and p99: {took}");
+        println!("{server}: from the answer to the commit until it is received, p50 and p99: {took}");
     });
 }
 
@@ -52,24 +52,24 @@ fn message(queue: &QueueName) -> NewMessage {
     NewMessage::json(queue.clone(), &7).expect("a message")
 }
 
-/// What is due is heard when it commits; what is due later, claims and settlements are not.
-async fn is_heard_on_its_queue(site: &Site) {
+/// What is due is received when it commits; what is due later, claims and settlements are not.
+async fn is_received_on_its_queue(site: &Site) {
     let (queue, other) = (Fixture::fresh_queue(), Fixture::fresh_queue());
     let (reader, outbox) = (site.reader(), Arc::new(site.outbox.clone()));
-    let (mut heard, mut heard_other) = (Listener::on(&reader, &queue), Listener::on(&reader, &other));
-    heard.is_connected().await;
-    heard_other.is_quiet().await;
+    let (mut listener, mut other_listener) = (Listener::on(&reader, &queue), Listener::on(&reader, &other));
+    listener.is_connected().await;
+    other_listener.is_quiet().await;
 
     let tx = outbox.begin().await.expect("begin");
     outbox.enqueue(&tx, &[message(&queue)]).await.expect("enqueue");
-    assert_eq!(heard.is_quiet().await, 0, "before the commit");
+    assert_eq!(listener.is_quiet().await, 0, "before the commit");
     outbox.commit(tx).await.expect("commit");
-    heard.hears("a message of the library").await;
-    heard.hears("a second look").await;
+    listener.receives("a message of the library").await;
+    listener.receives("a second look").await;
     assert_eq!(
-        (heard.is_quiet().await, heard_other.is_quiet().await),
+        (listener.is_quiet().await, other_listener.is_quiet().await),
         (0, 0),
-        "one second look, and nobody else"
+        "one second look, and no other listener"
     );
 
     let later = message(&queue).deliver_after(Duration::from_secs(30));
@@ -81,19 +81,19 @@ async fn is_heard_on_its_queue(site: &Site) {
     claim.nack("later").await.expect("nack");
     claims.close().await.expect("close");
     outbox.enqueue_now(&[message(&other)]).await.expect("enqueue");
-    heard_other.hears("a message after them").await;
-    assert_eq!(heard.is_quiet().await, 0, "a delay, a claim and a settlement");
+    other_listener.receives("a message after them").await;
+    assert_eq!(listener.is_quiet().await, 0, "a delay, a claim and a settlement");
 
     outbox.enqueue_now(&[message(&queue), message(&other), message(&queue)]).await.expect("enqueue");
-    heard.hears("one of a batch").await;
-    heard_other.is_quiet().await;
+    listener.receives("one of a batch").await;
+    other_listener.is_quiet().await;
     let writer = site.writer().await;
     let plain = writer.begin().await.expect("begin");
     plain.execute_unprepared(&plain_insert(&other, 0)).await.expect("insert");
     plain.execute_unprepared(&plain_insert(&queue, 60)).await.expect("insert");
-    heard.is_quiet().await;
+    listener.is_quiet().await;
     plain.commit().await.expect("commit");
-    heard_other.hears("plain SQL").await;
+    other_listener.receives("plain SQL").await;
 }
 
 /// Every message is handled long before the relay would look by itself.
@@ -141,17 +141,17 @@ async fn is_handled(site: &Site) {
 
 async fn takes(site: &Site) -> String {
     let (queue, reader, writer) = (Fixture::fresh_queue(), site.reader(), site.writer().await);
-    let mut heard = Listener::on(&reader, &queue);
-    heard.is_connected().await;
+    let mut listener = Listener::on(&reader, &queue);
+    listener.is_connected().await;
     let mut times = Vec::new();
     for _ in 0..200 {
         writer.execute_unprepared(&plain_insert(&queue, 0)).await.expect("insert");
         let committed = Instant::now().into_std();
-        let at = heard.hears("a commit").await;
+        let at = listener.receives("a commit").await;
         // A server may send the event before it answers the commit.
         times.push(at.saturating_duration_since(committed));
         // The second look.
-        heard.hears("a second look").await;
+        listener.receives("a second look").await;
     }
     times.sort_unstable();
     format!("{:?} and {:?}", times[times.len() / 2], times[times.len() * 99 / 100])

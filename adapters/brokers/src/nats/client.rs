@@ -8,23 +8,23 @@ use tokio::sync::watch;
 
 use claimstream_ports::Deadline;
 
-use super::NatsPlace;
+use super::NatsConfig;
 use crate::{no_connection::NoConnection, shared::Shared};
 
 /// The way to NATS: one client, made when it is needed, that connects again by itself for a while.
 #[derive(Default)]
-pub(super) struct Link(Shared<Session, NoConnection>);
+pub(super) struct NatsClient(Shared<Session, NoConnection>);
 
 /// A client, and how its connection stands.
 #[derive(Clone)]
 pub(super) struct Session {
     pub(super) context: Context,
-    pub(super) standing: watch::Receiver<Standing>,
+    pub(super) standing: watch::Receiver<ConnectionStatus>,
 }
 
 /// How a connection stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct ConnectionStatus {
     is_up: bool,
     /// How often it was lost.
     pub(super) lost: u64,
@@ -32,9 +32,9 @@ pub(super) struct Standing {
     is_closed: bool,
 }
 
-impl Link {
+impl NatsClient {
     /// How long a call waits for a connection that was lost, and how long making one may take.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const TIMEOUT: Duration = Duration::from_secs(2);
     /// The longest wait between two tries to connect again.
     const AGAIN: Duration = Duration::from_millis(250);
     /// How often it is tried to connect again: for about five minutes. A delivery in hand is finished through the client that brought it, so it
@@ -49,31 +49,32 @@ impl Link {
     /// A client with a connection, or why there is none.
     pub(super) async fn session(
         &self,
-        place: &NatsPlace,
+        config: &NatsConfig,
         answer_within: Duration,
     ) -> Result<Session, NoConnection> {
-        let session = self.0.get(Session::is_alive, Session::begin(place, answer_within)).await?;
+        let session = self.0.get(Session::is_alive, Session::begin(config, answer_within)).await?;
         let mut standing = session.standing.clone();
-        let deadline = Deadline::after(Self::PATIENCE, &place.timer);
+        let deadline = Deadline::after(Self::TIMEOUT, &config.timer);
         match deadline.within(standing.wait_for(|standing| standing.is_up)).await {
             Some(Ok(_)) => Ok(session),
-            _ => Err(NoConnection::away(format_args!("{place} has no connection at the moment"))),
+            _ => Err(NoConnection::away(format_args!("{config} has no connection at the moment"))),
         }
     }
 }
 
 impl Session {
-    async fn begin(place: &NatsPlace, answer_within: Duration) -> Result<Self, NoConnection> {
-        let (change, standing) = watch::channel(Standing { is_up: true, ..Standing::default() });
-        let client = connect(place, change, Link::TRIES).await;
+    async fn begin(config: &NatsConfig, answer_within: Duration) -> Result<Self, NoConnection> {
+        let (change, standing) =
+            watch::channel(ConnectionStatus { is_up: true, ..ConnectionStatus::default() });
+        let client = connect(config, change, NatsClient::TRIES).await;
         let client = client.map_err(|error| match error.kind() {
             ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
-                NoConnection::refused(format_args!("{place} refuses the login: {error}"))
+                NoConnection::refused(format_args!("{config} refuses the login: {error}"))
             }
-            _ => NoConnection::away(format_args!("{place} cannot be reached: {error}")),
+            _ => NoConnection::away(format_args!("{config} cannot be reached: {error}")),
         })?;
-        let context = ContextBuilder::new().timeout(place.client_limit(answer_within));
-        let context = context.max_ack_inflight(Link::UNANSWERED);
+        let context = ContextBuilder::new().timeout(config.client_limit(answer_within));
+        let context = context.max_ack_inflight(NatsClient::UNANSWERED);
         let context = context.build(client);
         Ok(Self { context, standing })
     }
@@ -85,25 +86,25 @@ impl Session {
 }
 
 async fn connect(
-    place: &NatsPlace,
-    change: watch::Sender<Standing>,
+    config: &NatsConfig,
+    change: watch::Sender<ConnectionStatus>,
     tries: usize,
 ) -> Result<Client, async_nats::ConnectError> {
     let again = |tries: usize| {
         let doublings = u32::try_from(tries.min(16)).unwrap_or_default();
-        (Duration::from_millis(1) * 2_u32.pow(doublings)).min(Link::AGAIN)
+        (Duration::from_millis(1) * 2_u32.pow(doublings)).min(NatsClient::AGAIN)
     };
-    let options = place.options().connection_timeout(Link::PATIENCE);
+    let options = config.options().connection_timeout(NatsClient::TIMEOUT);
     let options = options.max_reconnects(tries);
-    let options = options.ping_interval(Link::PING);
+    let options = options.ping_interval(NatsClient::PING);
     let options = options.reconnect_delay_callback(again).event_callback(move |event| {
         change.send_modify(|standing| standing.note(&event));
         std::future::ready(())
     });
-    options.connect(place.servers.clone()).await
+    options.connect(config.servers.clone()).await
 }
 
-impl Standing {
+impl ConnectionStatus {
     fn note(&mut self, event: &Event) {
         match event {
             Event::Connected => self.is_up = true,
@@ -137,14 +138,14 @@ mod tests {
 
     const REFUSAL: &str = "-ERR 'Authorization Violation'";
 
-    /// Guard: a client that is refused when it connects again ends | src/nats/link.rs `connect`: no `max_reconnects`
+    /// Guard: a client that is refused when it connects again ends | src/nats/client.rs `connect`: no `max_reconnects`
     #[tokio::test]
     async fn a_client_whose_login_is_refused_from_now_on_ends() {
         const TRIES: usize = 5;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
-        let (change, mut standing) = watch::channel(Standing::default());
-        let (client, connection) = tokio::join!(connect(&place, change, TRIES), answered(&listener, "PONG"));
+        let config = NatsConfig::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
+        let (change, mut standing) = watch::channel(ConnectionStatus::default());
+        let (client, connection) = tokio::join!(connect(&config, change, TRIES), answered(&listener, "PONG"));
         let _client = client.unwrap();
         drop(connection);
         let mut tries = 0;
@@ -165,12 +166,12 @@ mod tests {
     #[tokio::test]
     async fn a_login_that_is_refused_is_no_broker_that_is_away() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let place = NatsPlace::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
-        let link = Link::default();
-        let (session, _) = tokio::join!(link.session(&place, ANSWER_WITHIN), answered(&listener, REFUSAL));
+        let config = NatsConfig::new(&format!("nats://{}", listener.local_addr().unwrap())).unwrap();
+        let client = NatsClient::default();
+        let (session, _) = tokio::join!(client.session(&config, ANSWER_WITHIN), answered(&listener, REFUSAL));
         assert!(matches!(session, Err(NoConnection::Refused(_))));
         drop(listener);
-        let gone = link.session(&place, ANSWER_WITHIN).await;
+        let gone = client.session(&config, ANSWER_WITHIN).await;
         assert!(matches!(gone, Err(NoConnection::Away(_))));
     }
 }

@@ -24,17 +24,17 @@ use crate::no_connection::NoConnection;
 
 /// Where a RabbitMQ is, and how long it is waited for; its password is never shown.
 #[derive(Clone)]
-pub struct RabbitMqPlace {
+pub struct RabbitMqConfig {
     uri: AMQPUri,
-    patience: Duration,
+    timeout: Duration,
     timer: Arc<dyn Timer>,
     /// Whether the last attempt to connect had no answer.
     was_silent: Arc<AtomicBool>,
 }
 
-impl RabbitMqPlace {
-    /// How long a connection, and a confirmation, are waited for unless somebody says otherwise.
-    pub const PATIENCE: Duration = Duration::from_secs(4);
+impl RabbitMqConfig {
+    /// How long a call waits for a connection, and for a confirmation, by default.
+    pub const TIMEOUT: Duration = Duration::from_secs(4);
 
     const FORMS: &str = "like amqp://user:password@host:5672/virtual-host, where the virtual host `/` is written `%2f` or left out";
 
@@ -45,16 +45,16 @@ impl RabbitMqPlace {
             return Err(Self::refused("a URL with TLS, which this program is built without"));
         }
         let timer = Arc::new(TokioTimer::new());
-        Ok(Self { uri, patience: Self::PATIENCE, timer, was_silent: Arc::default() })
+        Ok(Self { uri, timeout: Self::TIMEOUT, timer, was_silent: Arc::default() })
     }
 
-    /// The same place, waited for as long as this at most.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// The same configuration with this timeout of a call.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
-    /// The same place, waited for by this timer in place of tokio's clock.
+    /// The same configuration, waited for by this timer in place of tokio's clock.
     pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
         self.timer = timer;
         self
@@ -71,8 +71,8 @@ impl RabbitMqPlace {
         Invalid::OutOfRange { what: "rabbitmq", given: given.into(), allowed: Self::FORMS.into() }
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     pub(super) fn timer(&self) -> &Arc<dyn Timer> {
@@ -81,20 +81,20 @@ impl RabbitMqPlace {
 
     /// Until when an answer to what is sent now is waited for.
     pub(super) fn deadline(&self) -> Deadline {
-        Deadline::after(self.patience, &self.timer)
+        Deadline::after(self.timeout, &self.timer)
     }
 
     /// A new connection, or why there is none.
     pub(super) async fn connect(&self, name: &'static str) -> Result<Connection, NoConnection> {
         let silence = || {
-            NoConnection::away(format_args!("cannot connect to {self}: no answer within {:?}", self.patience))
+            NoConnection::away(format_args!("cannot connect to {self}: no answer within {:?}", self.timeout))
         };
         if self.was_silent.load(Relaxed) {
             // The attempt that follows says better what is wrong.
             let _ = self.deadline().within(greet(&self.uri)).await.ok_or_else(silence)?;
         }
         let properties = ConnectionProperties::default().with_connection_name(name.into());
-        let attempt = Attempt { was_silent: Arc::clone(&self.was_silent), ended: false };
+        let attempt = ConnectAttempt { was_silent: Arc::clone(&self.was_silent), ended: false };
         let connecting = Connection::connect_uri(self.uri.clone(), properties);
         let connected = self.deadline().within(connecting).await;
         attempt.end(connected.is_some());
@@ -110,18 +110,18 @@ impl RabbitMqPlace {
 
 /// An attempt to connect. The client never ends one whose peer takes the connection and says nothing, although its caller has given up: each keeps
 /// a thread and a socket. So behind one that did not end, the peer has to say something first.
-struct Attempt {
+struct ConnectAttempt {
     was_silent: Arc<AtomicBool>,
     ended: bool,
 }
 
-impl Attempt {
+impl ConnectAttempt {
     fn end(mut self, has_answered: bool) {
         self.ended = has_answered;
     }
 }
 
-impl Drop for Attempt {
+impl Drop for ConnectAttempt {
     /// Also where the call is cancelled.
     fn drop(&mut self) {
         self.was_silent.store(!self.ended, Relaxed);
@@ -143,7 +143,7 @@ fn is_refusal(error: &lapin::Error) -> bool {
     matches!(said.get_id(), ACCESS_REFUSED | NOT_ALLOWED)
 }
 
-impl FromStr for RabbitMqPlace {
+impl FromStr for RabbitMqConfig {
     type Err = Invalid;
 
     fn from_str(url: &str) -> Result<Self, Invalid> {
@@ -151,7 +151,7 @@ impl FromStr for RabbitMqPlace {
     }
 }
 
-impl fmt::Display for RabbitMqPlace {
+impl fmt::Display for RabbitMqConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let AMQPUri { scheme, authority, vhost, .. } = &self.uri;
         write!(f, "{scheme}://{}:{}/", authority.host, authority.port)?;
@@ -159,7 +159,7 @@ impl fmt::Display for RabbitMqPlace {
     }
 }
 
-impl fmt::Debug for RabbitMqPlace {
+impl fmt::Debug for RabbitMqConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_place_is_shown_without_its_password() {
-        let place = RabbitMqPlace::new("amqp://app:hunter2@rabbit:5673/shop").unwrap();
-        assert_eq!(format!("{place} {place:?}"), "amqp://rabbit:5673/shop amqp://rabbit:5673/shop");
-        assert_eq!(RabbitMqPlace::new("amqp://rabbit").unwrap().to_string(), "amqp://rabbit:5672/");
-        let other = place.with_login("app", "other");
+        let config = RabbitMqConfig::new("amqp://app:hunter2@rabbit:5673/shop").unwrap();
+        assert_eq!(format!("{config} {config:?}"), "amqp://rabbit:5673/shop amqp://rabbit:5673/shop");
+        assert_eq!(RabbitMqConfig::new("amqp://rabbit").unwrap().to_string(), "amqp://rabbit:5672/");
+        let other = config.with_login("app", "other");
         assert_eq!(other.uri.authority.userinfo.password, "other");
         assert!(!format!("{other:?}").contains("other"));
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_refused_is_not_repeated() {
         for bad in ["hunter2", "http://hunter2", "amqp:hunter2", "amqp://a:hunter2@b:port"] {
-            let why = RabbitMqPlace::new(bad).unwrap_err().to_string();
+            let why = RabbitMqConfig::new(bad).unwrap_err().to_string();
             assert!(!why.contains("hunter2") && why.contains("like amqp://"), "{why}");
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     #[cfg(not(feature = "tls"))]
     #[test]
     fn tls_is_refused_by_a_program_without_it() {
-        let why = RabbitMqPlace::new("amqps://rabbit").unwrap_err().to_string();
+        let why = RabbitMqConfig::new("amqps://rabbit").unwrap_err().to_string();
         assert!(why.contains("built without"), "{why}");
     }
 }

@@ -27,13 +27,13 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     // Guard: a locked or refused message fails no other one |
     // adapters/sea-orm/src/strategy/shard_lease/settle/mod.rs `settle_shard`, `settle_one_by_one`: ends with
     // the first error
-    suite.add_async_trial(&name("a_message_that_is_locked_fails_no_other_one"), async move {
+    suite.add_async_test(&name("a_message_that_is_locked_fails_no_other_one"), async move {
         each.fails_alone().await;
     });
     // Guard: a locked lease shortens only waits for itself, and only until it was free |
     // adapters/sea-orm/src/strategy/shard_lease/owned_shards.rs: one mark for all shards, set by every lock
     // that is met
-    suite.add_async_trial(&name("who_has_met_a_locked_lease_waits_again_once_it_was_free"), async move {
+    suite.add_async_test(&name("who_has_met_a_locked_lease_waits_again_once_it_was_free"), async move {
         mark.waits_again().await;
     });
 }
@@ -52,12 +52,12 @@ async fn waits_for_the_file() {
     let backend = SeaOrmBackend::sqlite("shard_lease");
     let url = backend.database().await.expect("a database");
     let outbox = backend.open(&url, None).await.expect("open");
-    let beside = backend.open(&url, None).await.expect("open");
+    let peer = backend.open(&url, None).await.expect("open");
     let queue = Fixture::fresh_queue();
     outbox.enqueue_now(&[NewMessage::json(queue.clone(), &7).expect("a message")]).await.expect("enqueue");
     let a = instance(1, &outbox, &queue);
     let claimed = a.take_one().await;
-    let open = beside.connection().begin().await.expect("begin");
+    let open = peer.connection().begin().await.expect("begin");
     open.execute_unprepared("UPDATE claimstream_lease SET fence = fence WHERE fence < 0")
         .await
         .expect("a lock");
@@ -95,9 +95,9 @@ const MESSAGE_ROW: &str = "SELECT id FROM claimstream_queue WHERE queue = :queue
                            AND available_at = TIMESTAMP'1970-01-01 00:00:00' + INTERVAL :low MICROSECOND \
                            AND id = :claim FOR UPDATE";
 
-/// Settles while somebody has the lease, until the settlement is seen to wait for it. Where the server ended the wait before that was seen,
+/// Settles while another session has the lease, until the settlement is seen to wait for it. Where the server ended the wait before that was seen,
 /// the next message shows it.
-async fn settle_beside(setup: &Setup, by: &Instance, claimed: &[Claimed]) -> Vec<Settled> {
+async fn settle_while_locked(setup: &Setup, by: &Instance, claimed: &[Claimed]) -> Vec<Settled> {
     for claimed in claimed {
         let open = lock(setup, LEASE_ROW, &claimed.receipt).await;
         let before = setup.lock_timeouts(0);
@@ -137,10 +137,10 @@ impl Place {
         open.rollback().await.expect("rollback");
         assert_eq!(a.settle_all(&settlements[..1]).await, [Settled::Accepted]);
         // That it was locked says nothing of the lease.
-        assert_eq!(settle_beside(&setup, &a, &claimed[10..]).await, [Settled::Accepted]);
+        assert_eq!(settle_while_locked(&setup, &a, &claimed[10..]).await, [Settled::Accepted]);
     }
 
-    /// A lease was locked for long. From then on nobody waits for that one, until somebody has found it free; and for the
+    /// A lease was locked for long. From then on no statement waits for that one, until one has found it free; and for the
     /// others everybody waits as ever.
     async fn waits_again(&self) {
         let setup = self.setup().await;
@@ -156,9 +156,13 @@ impl Place {
         setup.a.settle(&[done(&here[0])]).await.expect_err("it is locked");
         assert_eq!(setup.lock_timeouts(0), waits, "it waited again");
         open.rollback().await.expect("rollback");
-        assert_eq!(settle_beside(&setup, &a, &there).await, [Settled::Accepted], "in another shard");
+        assert_eq!(settle_while_locked(&setup, &a, &there).await, [Settled::Accepted], "in another shard");
         assert_eq!(a.settle_all(&[done(&here[0])]).await, [Settled::Accepted]);
-        assert_eq!(settle_beside(&setup, &a, &here[1..]).await, [Settled::Accepted], "in the same shard");
+        assert_eq!(
+            settle_while_locked(&setup, &a, &here[1..]).await,
+            [Settled::Accepted],
+            "in the same shard"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use url::Url;
 ///
 /// `nats://host:4222`, or several servers of one cluster: `nats://host:4222,host:4222`. `tls://` refuses a connection without TLS.
 #[derive(Clone)]
-pub struct NatsPlace {
+pub struct NatsConfig {
     pub(super) servers: Vec<ServerAddr>,
     login: NatsLogin,
     certificates: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub enum NatsLogin {
     Token(String),
 }
 
-impl NatsPlace {
+impl NatsConfig {
     const FORMS: &str = "like nats://host:4222, nats://host:4222,host:4222 or tls://host:4222";
 
     /// Takes a URL, or says what would have been right; the sentence does not repeat it, because it may bear a password.
@@ -123,7 +123,7 @@ impl NatsPlace {
     }
 }
 
-impl FromStr for NatsPlace {
+impl FromStr for NatsConfig {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -131,7 +131,7 @@ impl FromStr for NatsPlace {
     }
 }
 
-impl fmt::Display for NatsPlace {
+impl fmt::Display for NatsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts = self.servers.iter().map(|server| match server.host() {
             host if host.contains(':') => format!("[{host}]:{}", server.port()),
@@ -142,7 +142,7 @@ impl fmt::Display for NatsPlace {
     }
 }
 
-impl fmt::Debug for NatsPlace {
+impl fmt::Debug for NatsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -164,24 +164,24 @@ mod tests {
 
     #[test]
     fn a_place_is_shown_without_its_password() {
-        let place = NatsPlace::new("nats://app:hunter2@one:4222,two").unwrap();
-        assert_eq!((place.to_string().as_str(), place.servers.len()), ("nats://one:4222,two:4222", 2));
-        assert!(place.servers.iter().all(ServerAddr::has_user_pass));
-        assert_eq!(NatsPlace::new("tls://[::1]:4223/").unwrap().to_string(), "tls://[::1]:4223");
+        let config = NatsConfig::new("nats://app:hunter2@one:4222,two").unwrap();
+        assert_eq!((config.to_string().as_str(), config.servers.len()), ("nats://one:4222,two:4222", 2));
+        assert!(config.servers.iter().all(ServerAddr::has_user_pass));
+        assert_eq!(NatsConfig::new("tls://[::1]:4223/").unwrap().to_string(), "tls://[::1]:4223");
         let login = NatsLogin::User { user: "app".into(), password: "hunter2".into() };
-        let shown = format!("{login:?} {:?} {place:?}", NatsLogin::Token("hunter2".into()));
+        let shown = format!("{login:?} {:?} {config:?}", NatsLogin::Token("hunter2".into()));
         assert!(!shown.contains("hunter2"), "{shown}");
     }
 
     #[test]
     fn a_url_may_hold_the_login() {
-        let login = |text: &str| NatsPlace::new(text).unwrap().login;
+        let login = |text: &str| NatsConfig::new(text).unwrap().login;
         let user = NatsLogin::User { user: "app".into(), password: "a/b".into() };
         assert!(login("nats://app:a%2Fb@one:4222,two") == user);
         assert!(login("nats://t0ken@one") == NatsLogin::Token("t0ken".into()));
         assert!(login("nats://one") == NatsLogin::None);
         assert!(
-            NatsPlace::new("nats://app:b@one").unwrap().with_login(NatsLogin::None).login == NatsLogin::None
+            NatsConfig::new("nats://app:b@one").unwrap().with_login(NatsLogin::None).login == NatsLogin::None
         );
     }
 
@@ -190,7 +190,7 @@ mod tests {
         for bad in
             ["", "host:4222", "http://hunter2@host", "nats://", "nats://hunter2@host/queue", "nats://a,,b"]
         {
-            let why = NatsPlace::new(bad).unwrap_err().to_string();
+            let why = NatsConfig::new(bad).unwrap_err().to_string();
             assert!(why.contains("like nats://host:4222") && !why.contains("hunter2"), "{bad}: {why}");
         }
     }

@@ -6,24 +6,24 @@ use std::{
 use claimstream_ports::{Deadline, Timer};
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
 
-use super::place::RabbitMqPlace;
+use super::config::RabbitMqConfig;
 
 /// The lines to a RabbitMQ, one for each call that runs at a time.
 ///
 /// No two calls share a connection. The broker closes a whole connection over a publication that follows on a channel which it has closed, and
-/// the client sends such publications: those that it had queued when it heard of the close, or when a call was cancelled.
+/// the client sends such publications: those that it had queued when the close arrived, or when a call was cancelled.
 ///
 /// Those that no call has needed for [`Idle::KEPT`] are closed when another call ends.
-pub(super) struct Lines {
-    place: RabbitMqPlace,
+pub(super) struct ConfirmChannels {
+    config: RabbitMqConfig,
     idle: Arc<Idle>,
 }
 
 /// A connection with a channel that confirms, in the hands of one call.
 ///
-/// A line that is dropped, as when its call is cancelled, is closed: confirmations that come later belong to nobody. One that the broker has
+/// A line that is dropped, as when its call is cancelled, is closed: confirmations that come later belong to no call. One that the broker has
 /// blocked stays, because it could not even be closed before the broker reads from it again, and there would be one more with each call.
-pub(super) struct Line {
+pub(super) struct ConfirmChannel {
     connection: Arc<Connection>,
     pub(super) channel: Channel,
     idle: Arc<Idle>,
@@ -49,26 +49,26 @@ enum Rest {
     Channel(Channel),
     /// A connection on which nothing is outstanding.
     Connection,
-    /// Nothing, once the broker reads again: publications that nobody waits for are still on the way.
+    /// Nothing, once the broker reads again: publications of a cancelled call are still on the way.
     Nothing,
 }
 
-impl Lines {
-    pub(super) fn to(place: RabbitMqPlace) -> Self {
-        let idle = Idle { resting: Mutex::default(), timer: Arc::clone(place.timer()) };
-        Self { place, idle: Arc::new(idle) }
+impl ConfirmChannels {
+    pub(super) fn to(config: RabbitMqConfig) -> Self {
+        let idle = Idle { resting: Mutex::default(), timer: Arc::clone(config.timer()) };
+        Self { config, idle: Arc::new(idle) }
     }
 
-    pub(super) fn place(&self) -> &RabbitMqPlace {
-        &self.place
+    pub(super) fn config(&self) -> &RabbitMqConfig {
+        &self.config
     }
 
     /// An idle line, or a new one; connects where that is needed.
-    pub(super) async fn take(&self) -> Result<Line, String> {
+    pub(super) async fn take(&self) -> Result<ConfirmChannel, String> {
         while let Some(Resting { connection, rest, .. }) = self.idle.pop() {
             if connection.status().blocked() {
                 self.idle.push(connection, rest);
-                return Err(format!("{} {BLOCKED}", self.place));
+                return Err(format!("{} {BLOCKED}", self.config));
             }
             match rest {
                 Rest::Channel(channel) if channel.status().connected() => {
@@ -84,34 +84,34 @@ impl Lines {
                 Rest::Nothing => self.close(connection),
             }
         }
-        let connected = self.place.connect("claimstream publisher").await;
+        let connected = self.config.connect("claimstream publisher").await;
         let connection = connected.map_err(|no| no.reason().to_string())?;
         self.begin(Arc::new(connection)).await
     }
 
     /// Opens a channel, of which a connection has a limited number in its life.
-    async fn begin(&self, connection: Arc<Connection>) -> Result<Line, String> {
-        let why = match self.place.deadline().within(confirming(&connection)).await {
+    async fn begin(&self, connection: Arc<Connection>) -> Result<ConfirmChannel, String> {
+        let why = match self.config.deadline().within(confirming(&connection)).await {
             Some(Ok(channel)) => return Ok(self.line(connection, channel)),
             Some(Err(error)) => error.to_string(),
             None => "no answer in time".to_owned(),
         };
         self.close(connection);
-        Err(format!("cannot open a channel to {}: {why}", self.place))
+        Err(format!("cannot open a channel to {}: {why}", self.config))
     }
 
-    fn line(&self, connection: Arc<Connection>, channel: Channel) -> Line {
-        Line { connection, channel, idle: Arc::clone(&self.idle), is_kept: false }
+    fn line(&self, connection: Arc<Connection>, channel: Channel) -> ConfirmChannel {
+        ConfirmChannel { connection, channel, idle: Arc::clone(&self.idle), is_kept: false }
     }
 
     /// The client closes by itself only a connection whose channels have all been opened and closed.
     fn close(&self, connection: Arc<Connection>) {
-        let deadline = self.place.deadline();
+        let deadline = self.config.deadline();
         tokio::spawn(async move { deadline.within(connection.close(200, "OK".into())).await });
     }
 
     /// Keeps a line on which nothing is outstanding for another call. Its channel may have ended.
-    pub(super) fn keep(&self, mut line: Line) {
+    pub(super) fn keep(&self, mut line: ConfirmChannel) {
         let rest = match line.channel.status().connected() {
             true => Rest::Channel(line.channel.clone()),
             false => Rest::Connection,
@@ -122,20 +122,20 @@ impl Lines {
     }
 
     /// Gives a line up that may be broken without a sign, and with it the idle ones, which may be so as well.
-    pub(super) fn give_up(&self, line: Line) {
+    pub(super) fn give_up(&self, line: ConfirmChannel) {
         drop(line);
         self.idle.forget();
     }
 }
 
-impl Line {
+impl ConfirmChannel {
     /// Whether the broker has said that it reads nothing from the connection for now.
     pub(super) fn is_blocked(&self) -> bool {
         self.connection.status().blocked()
     }
 }
 
-impl Drop for Line {
+impl Drop for ConfirmChannel {
     fn drop(&mut self) {
         if self.is_blocked() && !self.is_kept {
             self.idle.push(Arc::clone(&self.connection), Rest::Nothing);

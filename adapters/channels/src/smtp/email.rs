@@ -14,16 +14,16 @@ use super::{
     line_ends::{are_sound, normalised},
     parts::with_files,
 };
-use crate::attachments::File;
+use crate::attachments::FetchedFile;
 
-/// The mail that carries a message: its text, and its page beside it if there is one; or why it can never be one.
+/// The mail that carries a message: its text, and its page as an alternative if there is one; or why no mail can carry it.
 ///
 /// The Message-ID is made of the message's id and the domain of the sender that was set up, so that a mail which is sent again
 /// is recognised. A picture is shown at the head of the page; where there is no page, the text ends with its address.
-pub(super) fn letter(
+pub(super) fn email(
     from: &Mailbox,
     message: &NotificationMessage,
-    files: &[Arc<File>],
+    files: &[Arc<FetchedFile>],
 ) -> Result<Message, DeliveryError> {
     let to: Mailbox =
         respelled(&message.address).parse().map_err(|e| refuse(format!("the address is not valid: {e}")))?;
@@ -94,7 +94,7 @@ fn unsubscribe(message: &NotificationMessage) -> Vec<HeaderValue> {
         HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value)
     };
     let mut headers = vec![header("List-Unsubscribe", format!("<{url}>"))];
-    // One click is for pages that nobody listens to on the way.
+    // One click is for pages that are encrypted on the way.
     if url.starts_with("https://") {
         headers.push(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()));
     }
@@ -146,7 +146,7 @@ mod tests {
     fn to(address: &str, unsubscribe_url: Option<String>, content: Content) -> Result<String, DeliveryError> {
         let message = NotificationMessage { unsubscribe_url, ..message(address, content) };
         let from = "Shop <no-reply@shop.example>".parse().unwrap();
-        letter(&from, &message, &[]).map(|mail| String::from_utf8(mail.formatted()).unwrap())
+        email(&from, &message, &[]).map(|mail| String::from_utf8(mail.formatted()).unwrap())
     }
 
     fn content(title: &str, body: &str) -> Content {
@@ -188,7 +188,7 @@ mod tests {
 
     /// So a server without SMTPUTF8 takes it.
     ///
-    /// Guard: the domain of a mail address is sent in A-labels | src/smtp/letter.rs `letter`: `message.address.trim()`
+    /// Guard: the domain of a mail address is sent in A-labels | src/smtp/email.rs `email`: `message.address.trim()`
     #[test]
     fn a_domain_in_other_letters_is_sent_in_a_labels() {
         let mail = written("Ann <\"Ann\"@b\u{fc}cher\u{200b}.example>", content("Hi", "Hello")).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_stands_beside_the_text_with_its_picture_and_a_text_names_the_picture() {
+    fn a_page_accompanies_the_text_with_its_picture_and_a_text_names_the_picture() {
         let picture = Some("https://shop.example/1.png?a=1&b=2".to_owned());
         let html = Some("<p>Hello</p>".to_owned());
         let mail = written(
@@ -226,14 +226,14 @@ mod tests {
         message.sender =
             Some(Sender { address: Some("billing@shop.example".into()), name: Some("Billing".into()) });
         let from = "Shop <no-reply@mail.example>".parse().unwrap();
-        let mail = String::from_utf8(letter(&from, &message, &[]).unwrap().formatted()).unwrap();
+        let mail = String::from_utf8(email(&from, &message, &[]).unwrap().formatted()).unwrap();
         assert!(mail.contains("From: Billing <billing@shop.example>\r\n"), "{mail}");
         assert!(mail.contains("@mail.example>\r\n"), "{mail}");
         message.sender = Some(Sender { address: None, name: Some("Billing".into()) });
-        let mail = String::from_utf8(letter(&from, &message, &[]).unwrap().formatted()).unwrap();
+        let mail = String::from_utf8(email(&from, &message, &[]).unwrap().formatted()).unwrap();
         assert!(mail.contains("From: Billing <no-reply@mail.example>\r\n"), "{mail}");
         message.sender = Some(Sender { address: Some("no address".into()), name: None });
-        assert!(matches!(letter(&from, &message, &[]), Err(DeliveryError::Permanent { .. })));
+        assert!(matches!(email(&from, &message, &[]), Err(DeliveryError::Permanent { .. })));
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub(super) fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<Str
             // Guard: a repair enqueues no message that is in its queue |
             // adapters/sea-orm/src/sql/remains/requeue.sql: no `q.id IS NULL`
             let what =
-                "a_repair_beside_relays_loses_nothing_and_sends_nothing_twice_whatever_breaks_in_its_middle";
-            suite.add_async_trial(&format!("{}::upkeep::{strategy}::{what}", server.name), async move {
+                "a_repair_during_relays_loses_nothing_and_sends_nothing_twice_whatever_breaks_in_its_middle";
+            suite.add_async_test(&format!("{}::upkeep::{strategy}::{what}", server.name), async move {
                 sends_each_once(&SeaOrmBackend::server(server.name, &url, strategy)).await;
             });
         }

@@ -2,7 +2,7 @@ use lapin::{Error, ErrorKind, protocol::AMQPErrorKind};
 
 /// What an error says of the publication that was sent.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) enum Meaning {
+pub(super) enum ChannelErrorKind {
     /// The broker closed the channel because it has no such exchange.
     NoExchange,
     /// The broker closed the channel because it will never take the publication. The sentence is the broker's own.
@@ -22,7 +22,7 @@ const CONTENT_TOO_LARGE: u16 = 311;
 
 const NODE_IS_DOWN: &str = "is down or inaccessible";
 
-impl Meaning {
+impl ChannelErrorKind {
     pub(super) fn of(error: &Error) -> Self {
         let said = error.to_string();
         let ErrorKind::ProtocolError(protocol) = error.kind() else { return Self::Lost(said) };
@@ -43,19 +43,19 @@ mod tests {
 
     use super::*;
 
-    fn meaning(kind: AMQPErrorKind, said: &str) -> Meaning {
-        Meaning::of(&ErrorKind::ProtocolError(AMQPError::new(kind, said.into())).into())
+    fn meaning(kind: AMQPErrorKind, said: &str) -> ChannelErrorKind {
+        ChannelErrorKind::of(&ErrorKind::ProtocolError(AMQPError::new(kind, said.into())).into())
     }
 
     #[test]
     fn a_missing_exchange_and_a_large_message_are_for_good_and_the_rest_passes() {
         let soft = |soft: AMQPSoftError| meaning(soft.into(), "no");
-        assert_eq!(soft(AMQPSoftError::NOTFOUND), Meaning::NoExchange);
+        assert_eq!(soft(AMQPSoftError::NOTFOUND), ChannelErrorKind::NoExchange);
         let down = "home node 'rabbit@two' of durable queue 'bills' in vhost '/' is down or inaccessible";
-        assert_eq!(meaning(AMQPSoftError::NOTFOUND.into(), down), Meaning::NodeDown(down.into()));
-        assert_eq!(soft(AMQPSoftError::PRECONDITIONFAILED), Meaning::Never("no".into()));
-        assert_eq!(soft(AMQPSoftError::ACCESSREFUSED), Meaning::NotNow("no".into()));
+        assert_eq!(meaning(AMQPSoftError::NOTFOUND.into(), down), ChannelErrorKind::NodeDown(down.into()));
+        assert_eq!(soft(AMQPSoftError::PRECONDITIONFAILED), ChannelErrorKind::Never("no".into()));
+        assert_eq!(soft(AMQPSoftError::ACCESSREFUSED), ChannelErrorKind::NotNow("no".into()));
         let hard = AMQPErrorKind::Hard(AMQPHardError::CONNECTIONFORCED);
-        assert_eq!(meaning(hard, "no"), Meaning::Lost("no".into()));
+        assert_eq!(meaning(hard, "no"), ChannelErrorKind::Lost("no".into()));
     }
 }

@@ -7,9 +7,9 @@ use super::InboxError;
 use crate::effect::BrokenStep;
 use claimstream::TransactionError;
 
-/// Why an effect was not had, and the next state of its message.
+/// Why an effect was rolled back, and the next state of its message.
 #[derive(Debug)]
-pub struct Undone(Why);
+pub struct StepError(Why);
 
 #[derive(Debug)]
 enum Why {
@@ -17,7 +17,7 @@ enum Why {
     Verdict(Verdict),
 }
 
-/// Whose failure it is that an effect was not had.
+/// Whose failure it is that an effect was rolled back.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The store fails, whatever the message is; no attempt is counted.
@@ -26,7 +26,7 @@ pub(super) enum Failure {
     OfMessage(Verdict),
 }
 
-impl Undone {
+impl StepError {
     /// Puts the message off for as long as the retry policy says.
     pub fn nack(why: impl fmt::Display) -> Self {
         Self(Why::Verdict(Verdict::nack(why)))
@@ -50,19 +50,19 @@ impl Undone {
     }
 }
 
-impl From<StoreError> for Undone {
+impl From<StoreError> for StepError {
     fn from(error: StoreError) -> Self {
         Self(Why::Store(error))
     }
 }
 
-impl From<BrokenStep> for Undone {
+impl From<BrokenStep> for StepError {
     fn from(broken: BrokenStep) -> Self {
         Self::bury(broken)
     }
 }
 
-impl From<InboxError> for Undone {
+impl From<InboxError> for StepError {
     fn from(error: InboxError) -> Self {
         match error {
             InboxError::Store(error) => error.into(),
@@ -71,7 +71,7 @@ impl From<InboxError> for Undone {
     }
 }
 
-impl TransactionError for Undone {
+impl TransactionError for StepError {
     fn store_error(&self) -> Option<&StoreError> {
         match &self.0 {
             Why::Store(error) => Some(error),

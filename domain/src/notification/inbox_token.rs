@@ -3,18 +3,18 @@ use crate::Invalid;
 
 /// Lets its holder, such as the user's browser, read one user's inbox for a while.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InboxPass {
+pub struct InboxToken {
     /// The user's id, as the directory has it.
     pub user: String,
     /// The end, in seconds since 1970.
     pub until: u64,
 }
 
-/// Signs passes and checks them, by HMAC-SHA-256. No table knows them.
+/// Signs tokens and verifies them, by HMAC-SHA-256. No table holds them.
 #[derive(Clone, Debug)]
 pub struct InboxKeys(TextKeys);
 
-/// What the text of a pass begins with, so that no other token is taken for one.
+/// What the signed text of a token begins with, so that no other text is taken for one.
 const VERSION: &str = "inbox-1";
 
 impl InboxKeys {
@@ -23,19 +23,19 @@ impl InboxKeys {
         TextKeys::new("inbox key", keys).map(Self)
     }
 
-    /// The token of a pass: letters, digits, `-`, `_` and one `.`.
-    pub fn sign(&self, pass: &InboxPass) -> String {
+    /// The signed text of a token: letters, digits, `-`, `_` and one `.`.
+    pub fn sign(&self, token: &InboxToken) -> String {
         // The user stands last, because it may hold any character.
-        self.0.sign(&format!("{VERSION}\n{}\n{}", pass.until, pass.user))
+        self.0.sign(&format!("{VERSION}\n{}\n{}", token.until, token.user))
     }
 
-    /// The pass of a token that one of the keys has signed, if it has not ended at `now`, in seconds since 1970.
-    pub fn verify(&self, token: &str, now: u64) -> Option<InboxPass> {
-        let text = self.0.read(token)?;
+    /// The token of a text that one of the keys has signed, if it has not expired at `now`, in seconds since 1970.
+    pub fn verify(&self, text: &str, now: u64) -> Option<InboxToken> {
+        let text = self.0.read(text)?;
         let mut parts = text.splitn(3, '\n');
         let (version, until) = (parts.next()?, parts.next()?.parse().ok()?);
-        let pass = InboxPass { user: parts.next()?.to_owned(), until };
-        (version == VERSION && now < pass.until).then_some(pass)
+        let token = InboxToken { user: parts.next()?.to_owned(), until };
+        (version == VERSION && now < token.until).then_some(token)
     }
 }
 
@@ -50,24 +50,24 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_ends_and_an_old_key_checks_while_it_is_listed() {
-        let pass = InboxPass { user: "ann".into(), until: 100 };
-        let token = keys(&[&[7; 32]]).sign(&pass);
-        assert_eq!(keys(&[&[8; 32], &[7; 32]]).verify(&token, 99), Some(pass));
-        assert_eq!(keys(&[&[7; 32]]).verify(&token, 100), None);
-        assert_eq!(keys(&[&[8; 32]]).verify(&token, 1), None);
+    fn a_token_expires_and_an_old_key_verifies_while_it_is_listed() {
+        let token = InboxToken { user: "ann".into(), until: 100 };
+        let text = keys(&[&[7; 32]]).sign(&token);
+        assert_eq!(keys(&[&[8; 32], &[7; 32]]).verify(&text, 99), Some(token));
+        assert_eq!(keys(&[&[7; 32]]).verify(&text, 100), None);
+        assert_eq!(keys(&[&[8; 32]]).verify(&text, 1), None);
         assert!(InboxKeys::new([&[7; 31][..]]).is_err() && InboxKeys::new([]).is_err());
     }
 
     proptest! {
         #[test]
-        fn a_token_that_was_touched_is_nobodys(
+        fn a_text_that_was_changed_is_refused(
             user in "\\PC{1,20}(\n\\PC{0,3})?", place in any::<prop::sample::Index>(), bit in 0..6_u8,
         ) {
-            let pass = InboxPass { user, until: 100 };
-            let token = keys(&[&[7; 32]]).sign(&pass);
-            prop_assert_eq!(keys(&[&[7; 32]]).verify(&token, 1), Some(pass));
-            let mut touched = token.into_bytes();
+            let token = InboxToken { user, until: 100 };
+            let text = keys(&[&[7; 32]]).sign(&token);
+            prop_assert_eq!(keys(&[&[7; 32]]).verify(&text, 1), Some(token));
+            let mut touched = text.into_bytes();
             let place = place.index(touched.len());
             touched[place] ^= 1 << bit;
             prop_assert_eq!(keys(&[&[7; 32]]).verify(&String::from_utf8_lossy(&touched), 1), None);

@@ -5,9 +5,9 @@ use tokio::sync::oneshot;
 
 use crate::Exit;
 
-/// Ends when a signal comes after the one that was told of.
-pub(crate) async fn told_again(told: oneshot::Receiver<()>) -> io::Result<ExitCode> {
-    if told.await.is_err() {
+/// Ends when a signal comes after the one that `first` reports.
+pub(crate) async fn second_signal(first: oneshot::Receiver<()>) -> io::Result<ExitCode> {
+    if first.await.is_err() {
         // The relay ends by itself.
         std::future::pending::<()>().await;
     }
