@@ -8,7 +8,7 @@ use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 
 use crate::{
-    config::{Config, Database},
+    config::{Config, DatabaseSettings},
     exporting::Exporting,
     failure::Failure,
     probing::{Counting, Probing},
@@ -54,7 +54,7 @@ impl Measuring {
     /// Opens the outbox, measured by `telemetry`.
     pub(crate) async fn open(
         telemetry: Option<&Arc<dyn Telemetry>>,
-        database: &Database,
+        database: &DatabaseSettings,
     ) -> Result<SeaOrmOutbox, Failure> {
         Ok(match telemetry {
             Some(telemetry) => database.open_measured(Arc::clone(telemetry)).await?,

@@ -6,7 +6,7 @@ use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 
 use crate::{
     NotificationRelay, PublishRelay, RelayReport,
-    config::{Config, ConfigError, Database, DatabaseName, TargetName},
+    config::{Config, ConfigError, DatabaseName, DatabaseSettings, TargetName},
     notification_relay::Surroundings,
     publish_relay::plan,
     relay_log::{log_ended, log_report},
@@ -42,7 +42,7 @@ impl Purpose {
     }
 
     /// The database with what it is used for.
-    pub(crate) fn database(&self, config: &Config) -> Database {
+    pub(crate) fn database(&self, config: &Config) -> DatabaseSettings {
         match self {
             Self::Notifications => config.database.used_for(Capability::Notifications),
             Self::Publishing(_) => config.database.clone(),

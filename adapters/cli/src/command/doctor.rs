@@ -144,7 +144,10 @@ pub(super) fn used_capabilities(config: &Config) -> BTreeSet<Capability> {
 }
 
 /// Opens the outbox for what is used and there.
-async fn open_for(database: &DatabaseSettings, used: &BTreeSet<Capability>) -> Result<SeaOrmOutbox, OpenError> {
+async fn open_for(
+    database: &DatabaseSettings,
+    used: &BTreeSet<Capability>,
+) -> Result<SeaOrmOutbox, OpenError> {
     let outbox = database.open_existing().await?;
     let there = outbox.capabilities().await.unwrap_or_default();
     let used: Vec<_> = used.intersection(&there).copied().collect();

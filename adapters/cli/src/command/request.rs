@@ -7,7 +7,7 @@ use claimstream_domain::{
     AuditAction, MessageStanding,
     notification::{DeliveryStatus, NotificationRecord, Progress, ReceiptFact, ReceiptKind, RequestStatus},
 };
-use claimstream_ports::notification::{Cancelled, NotificationReports, RequestRepository, CancelledMessages};
+use claimstream_ports::notification::{Cancelled, CancelledMessages, NotificationReports, RequestRepository};
 use claimstream_sea_orm::{Capability, SeaOrmOutbox};
 use serde_json::{Value, json};
 use uuid::Uuid;

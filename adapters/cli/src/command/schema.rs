@@ -58,7 +58,11 @@ fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn apply(database: &DatabaseSettings, as_json: bool, out: &mut impl Write) -> Result<ExitCode, Failure> {
+async fn apply(
+    database: &DatabaseSettings,
+    as_json: bool,
+    out: &mut impl Write,
+) -> Result<ExitCode, Failure> {
     let gone = database.plan().await?.gone;
     if !gone.is_empty() {
         let why = "restore them from a backup; tables made without rows would hide what was lost";

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use claimstream_sea_orm::Capability;
 
-use super::setting::{Written, quoted};
+use super::setting::{ConfigValue, quoted};
 
 /// What a database is used for besides the outbox.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -22,7 +22,7 @@ fn unknown(name: &str) -> String {
     format!("{name:?} is not one of {}", known.join(", "))
 }
 
-impl Written for CapabilityList {
+impl ConfigValue for CapabilityList {
     fn read(text: &str) -> Result<Self, String> {
         Self::of_names(text)
     }

@@ -113,7 +113,8 @@ impl DatabaseSettings {
     /// What the database is used for: what the configuration lists, and what it needs for its strategy.
     pub(crate) fn all_capabilities(&self) -> BTreeSet<Capability> {
         let listed = self.capabilities.iter().flat_map(|list| list.0.iter().copied());
-        let is_locked = self.strategy == ClaimingChoice::LockGuarded && self.lock == Some(LockPlace::Database);
+        let is_locked =
+            self.strategy == ClaimingChoice::LockGuarded && self.lock == Some(LockPlace::Database);
         let is_leased = self.choice() == StrategyChoice::Exactly(Strategy::ShardLease);
         let for_strategy = [(is_locked, Capability::Steps), (is_leased, Capability::ShardLease)];
         listed.chain(for_strategy.into_iter().filter(|(is_on, _)| *is_on).map(|(_, one)| one)).collect()

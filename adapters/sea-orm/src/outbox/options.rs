@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use claimstream_domain::notification::InAppEntry;
 #[cfg(feature = "steps")]
 use claimstream_domain::step::StepRetention;
-use claimstream_domain::{Retention, ShardCount, LoadLimit};
+use claimstream_domain::{LoadLimit, Retention, ShardCount};
 use claimstream_ports::Telemetry;
 
 use crate::{

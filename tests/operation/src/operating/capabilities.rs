@@ -38,12 +38,9 @@ fn add(suite: &mut Suite, store: &str, backend: impl Fn() -> SeaOrmBackend + Clo
     // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `WHERE NOT EXISTS`
     // Guard: a script that is printed leaves the view of a database with leases as it is |
     // adapters/sea-orm/src/outbox/schema.rs `printable_schema`: no `with_kept_view`
-    suite.add_async_test(
-        &name("a_printed_script_adds_to_a_database_and_changes_nothing_else"),
-        async move {
-            only_adds(&printed()).await;
-        },
-    );
+    suite.add_async_test(&name("a_printed_script_adds_to_a_database_and_changes_nothing_else"), async move {
+        only_adds(&printed()).await;
+    });
 }
 
 fn used_for(capabilities: &[Capability]) -> OpenOptions {

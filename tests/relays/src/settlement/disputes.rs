@@ -46,9 +46,12 @@ pub fn add_to(suite: &mut Suite, environment: impl Fn(&str) -> Option<String>) {
             });
             // Guard: rows that a renewal moved are settled where they are |
             // adapters/sea-orm/src/strategy/rows/at_once.rs: rows that exist are superseded
-            suite.add_async_test(&name("what_was_taken_over_is_distinguished_from_what_was_ended"), async move {
-                is_distinguished(lost()).await;
-            });
+            suite.add_async_test(
+                &name("what_was_taken_over_is_distinguished_from_what_was_ended"),
+                async move {
+                    is_distinguished(lost()).await;
+                },
+            );
             suite.add_async_test(
                 &name("what_is_gone_while_the_lease_runs_was_ended_by_its_holder"),
                 async move {
