@@ -5,7 +5,7 @@ use std::{
 };
 
 /// Where `tests/run` wants servers of tests to keep their data, so that it can stop those whose test was killed.
-const FOLDERS: &str = "CLAIMSTREAM_TRIALS_DIR";
+const FOLDERS: &str = "CLAIMSTREAM_TEST_DIR";
 
 /// A folder of its own for a server of one test; `kind` names the server, `tests/run` knows how to stop each kind.
 pub fn test_folder(kind: &str) -> PathBuf {

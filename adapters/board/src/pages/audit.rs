@@ -20,10 +20,10 @@ const MOST: u32 = 50;
 /// What people did, newest first, a page at a time.
 pub(crate) async fn show(
     context: RequestContext,
-    place: Result<Query<AuditPosition>, QueryRejection>,
+    cursor: Result<Query<AuditCursor>, QueryRejection>,
 ) -> Response {
     let Some(log) = &context.app.stores.audit else { return context.refuse(&Refusal::no_such_page()) };
-    let Ok(Query(AuditPosition { after })) = place else {
+    let Ok(Query(AuditCursor { after })) = cursor else {
         return context.refuse(&Refusal::invalid("This is no place in the list; start at the first page."));
     };
     let entries = match log.entries(after, MOST).await {
@@ -43,7 +43,7 @@ pub(crate) async fn show(
 
 /// Behind which entry a page begins.
 #[derive(Deserialize)]
-pub(crate) struct AuditPosition {
+pub(crate) struct AuditCursor {
     after: Option<u64>,
 }
 

@@ -20,10 +20,10 @@ const PAGE: u32 = 50;
 /// The instances that have claimed messages, by id.
 pub(crate) async fn show(
     context: RequestContext,
-    place: Result<Query<InstancesPosition>, QueryRejection>,
+    cursor: Result<Query<InstancesCursor>, QueryRejection>,
 ) -> Response {
     let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
-    let after = match place.map(|Query(place)| place.read()) {
+    let after = match cursor.map(|Query(cursor)| cursor.read()) {
         Ok(Some(after)) => after,
         _ => {
             return context
@@ -47,12 +47,12 @@ pub(crate) async fn show(
 
 /// Where a list is read on.
 #[derive(Deserialize)]
-pub(crate) struct InstancesPosition {
+pub(crate) struct InstancesCursor {
     after: Option<String>,
 }
 
-impl InstancesPosition {
-    /// The instance to read on behind, if there is one; `None` if the place is none.
+impl InstancesCursor {
+    /// The instance to read on behind, if there is one; `None` if the cursor cannot be read.
     fn read(self) -> Option<Option<InstanceId>> {
         let Some(after) = self.after else { return Some(None) };
         u64::from_str_radix(&after, 16).ok().map(|id| Some(InstanceId(id)))

@@ -20,14 +20,14 @@ const PAGE: u32 = 50;
 /// The leases of shards: all of them, a page at a time, or those of one queue.
 pub(crate) async fn show(
     context: RequestContext,
-    place: Result<Query<LeaseQuery>, QueryRejection>,
+    cursor: Result<Query<LeaseQuery>, QueryRejection>,
 ) -> Response {
     let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
-    let wanted = match place.map_err(|rejection| rejection.body_text()).and_then(|Query(place)| place.read())
-    {
-        Ok(wanted) => wanted,
-        Err(why) => return context.refuse(&Refusal::invalid(why)),
-    };
+    let wanted =
+        match cursor.map_err(|rejection| rejection.body_text()).and_then(|Query(cursor)| cursor.read()) {
+            Ok(wanted) => wanted,
+            Err(why) => return context.refuse(&Refusal::invalid(why)),
+        };
     let found = match &wanted {
         LeaseSelection::Queue(queue) => holders.leases_of(queue).await,
         LeaseSelection::Behind(after) => holders.leases(after.clone(), PAGE).await,
@@ -57,11 +57,11 @@ impl LeaseQuery {
             return QueueName::new(&queue).map(LeaseSelection::Queue).map_err(|refused| refused.to_string());
         }
         let Some(after) = self.after else { return Ok(LeaseSelection::Behind(None)) };
-        let place = after.rsplit_once('/').and_then(|(queue, shard)| {
+        let cursor = after.rsplit_once('/').and_then(|(queue, shard)| {
             Some((QueueName::new(queue).ok()?, Shard::from_number(shard.parse().ok()?)))
         });
-        let place = place.ok_or("This is no place in the list; start at the first page.")?;
-        Ok(LeaseSelection::Behind(Some(place)))
+        let cursor = cursor.ok_or("This is no place in the list; start at the first page.")?;
+        Ok(LeaseSelection::Behind(Some(cursor)))
     }
 }
 
@@ -78,8 +78,8 @@ struct LeasesPage {
 impl LeasesPage {
     fn of(wanted: &LeaseSelection, found: &[LeaseListed], frame: Frame) -> Self {
         let last = found.last().filter(|_| found.len() >= PAGE as usize);
-        let place = |last: &LeaseListed| format!("{}/{}", last.queue, last.shard.number());
-        let next = last.map(|last| frame.about("/leases", &[("after", &place(last))]));
+        let cursor = |last: &LeaseListed| format!("{}/{}", last.queue, last.shard.number());
+        let next = last.map(|last| frame.about("/leases", &[("after", &cursor(last))]));
         let (queue, first, next) = match wanted {
             LeaseSelection::Queue(queue) => (Some(queue.to_string()), Some(frame.to("/leases")), None),
             LeaseSelection::Behind(after) => (None, after.is_some().then(|| frame.to("/leases")), next),

@@ -20,11 +20,11 @@ const PAGE: u32 = 50;
 /// The distributed locks of the database, by key.
 pub(crate) async fn show(
     context: RequestContext,
-    place: Result<Query<LocksPosition>, QueryRejection>,
+    cursor: Result<Query<LocksCursor>, QueryRejection>,
 ) -> Response {
     let Some(holders) = &context.app.stores.holders else { return context.refuse(&Refusal::no_such_page()) };
-    let after = match place {
-        Ok(Query(place)) => place.after,
+    let after = match cursor {
+        Ok(Query(cursor)) => cursor.after,
         Err(rejection) => return context.refuse(&Refusal::invalid(rejection.body_text())),
     };
     let found = match holders.locks(after.clone(), PAGE).await {
@@ -44,7 +44,7 @@ pub(crate) async fn show(
 
 /// Where the list is read on.
 #[derive(Deserialize)]
-pub(crate) struct LocksPosition {
+pub(crate) struct LocksCursor {
     after: Option<String>,
 }
 

@@ -29,12 +29,12 @@ use crate::{
 pub(crate) async fn show(
     context: RequestContext,
     id: UuidPath,
-    place: Result<Query<MessagesPosition>, QueryRejection>,
+    cursor: Result<Query<MessagesCursor>, QueryRejection>,
 ) -> Response {
-    let place = place.map(|Query(place)| place).map_err(|rejection| rejection.body_text());
-    match find(&context, id, place).await {
-        Ok((known, place)) => {
-            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Hidden, context.frame()))
+    let cursor = cursor.map(|Query(cursor)| cursor).map_err(|rejection| rejection.body_text());
+    match find(&context, id, cursor).await {
+        Ok((known, cursor)) => {
+            answer(StatusCode::OK, &RequestPage::of(&known, &cursor, Sight::Hidden, context.frame()))
         }
         Err(refusal) => context.refuse(&refusal),
     }
@@ -44,12 +44,12 @@ pub(crate) async fn show(
 pub(crate) async fn reveal(
     context: RequestContext,
     id: UuidPath,
-    place: Result<Form<MessagesPosition>, FormRejection>,
+    cursor: Result<Form<MessagesCursor>, FormRejection>,
 ) -> Response {
-    let place = place.map(|Form(place)| place).map_err(|rejection| rejection.body_text());
-    match find_recipients(&context, id, place).await {
-        Ok((known, place)) => {
-            answer(StatusCode::OK, &RequestPage::of(&known, &place, Sight::Shown, context.frame()))
+    let cursor = cursor.map(|Form(cursor)| cursor).map_err(|rejection| rejection.body_text());
+    match find_recipients(&context, id, cursor).await {
+        Ok((known, cursor)) => {
+            answer(StatusCode::OK, &RequestPage::of(&known, &cursor, Sight::Shown, context.frame()))
         }
         Err(refusal) => context.refuse(&refusal),
     }
@@ -58,9 +58,9 @@ pub(crate) async fn reveal(
 async fn find_recipients(
     context: &RequestContext,
     id: UuidPath,
-    place: Result<MessagesPosition, String>,
-) -> Result<(KnownRequest, MessagesPosition), Refusal> {
-    let found = find(context, id, place).await?;
+    cursor: Result<MessagesCursor, String>,
+) -> Result<(KnownRequest, MessagesCursor), Refusal> {
+    let found = find(context, id, cursor).await?;
     context.note(AuditAction::ShowRecipients, &format!("request {}", found.0.request.id)).await?;
     Ok(found)
 }
@@ -68,16 +68,16 @@ async fn find_recipients(
 async fn find(
     context: &RequestContext,
     id: UuidPath,
-    place: Result<MessagesPosition, String>,
-) -> Result<(KnownRequest, MessagesPosition), Refusal> {
+    cursor: Result<MessagesCursor, String>,
+) -> Result<(KnownRequest, MessagesCursor), Refusal> {
     let Ok(Path(id)) = id else { return Err(Refusal::no_such_page()) };
-    let place = place.map_err(Refusal::invalid)?;
-    Ok((KnownRequest::of(&context.app.stores, id, place.after).await?, place))
+    let cursor = cursor.map_err(Refusal::invalid)?;
+    Ok((KnownRequest::of(&context.app.stores, id, cursor.after).await?, cursor))
 }
 
 /// Where a page of messages begins.
 #[derive(Deserialize)]
-pub(crate) struct MessagesPosition {
+pub(crate) struct MessagesCursor {
     /// The last message of the page before.
     after: Option<Uuid>,
 }
@@ -135,7 +135,7 @@ struct DeliveryRow {
 }
 
 impl RequestPage {
-    fn of(known: &KnownRequest, place: &MessagesPosition, sight: Sight, frame: Frame) -> Self {
+    fn of(known: &KnownRequest, cursor: &MessagesCursor, sight: Sight, frame: Frame) -> Self {
         let KnownRequest { request, progress, standing, messages, next } = known;
         let path = format!("/requests/{}", request.id);
         let reason = progress.reason.as_deref().map(|why| standing::reason(&Reason::new(why), sight));
@@ -153,8 +153,8 @@ impl RequestPage {
             rows: messages.iter().map(|message| DeliveryRow::of(message, sight, &frame)).collect(),
             is_hidden: sight == Sight::Hidden,
             may_be_cancelled: may_be_cancelled(progress),
-            after: place.after.map(|after| after.to_string()),
-            first: place.after.map(|_| frame.to(&path)),
+            after: cursor.after.map(|after| after.to_string()),
+            first: cursor.after.map(|_| frame.to(&path)),
             next: next.map(|next| frame.about(&path, &[("after", &next)])),
             frame,
         }

@@ -24,14 +24,14 @@ const MOST: u32 = 100;
 
 /// Where a page begins.
 #[derive(Deserialize)]
-pub(crate) struct TimersPosition {
+pub(crate) struct TimersCursor {
     after: Option<String>,
 }
 
 /// Timers with the occurrence that comes next.
 pub(crate) async fn show(
     context: RequestContext,
-    asked: Result<Query<TimersPosition>, QueryRejection>,
+    asked: Result<Query<TimersCursor>, QueryRejection>,
 ) -> Response {
     let Some(stores) = &context.app.stores.runs else { return context.refuse(&Refusal::no_such_page()) };
     let after =
