@@ -190,3 +190,56 @@ enum Together {
     /// The answer to the commit was lost.
     Unknown(StoreError),
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use std::{pin::pin, sync::Arc, task::Poll};
+
+    use claimstream_domain::{ClaimId, InstanceId, Locator, MessageId, QueueName, Receipt, Shard};
+    use futures::poll;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{OpenOptions, SeaOrmOutbox, StoreTimer, strategy::rows::marking::Marking};
+
+    fn settlement() -> Settlement {
+        let receipt = Receipt {
+            message: MessageId::new(Uuid::from_u128(1)),
+            queue: QueueName::new("orders").expect("a name"),
+            shard: Shard::from_number(3),
+            claim: ClaimId::new(InstanceId(1), 7),
+            locator: Locator(1),
+        };
+        Settlement { receipt, disposition: Disposition::Done { emit: Vec::new() } }
+    }
+
+    /// Guard: a settlement waits for another one of its claim, and for so long at most | `begin_ending`: no `timeout`
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_settlement_waits_for_another_one_of_its_claim_and_for_five_seconds_at_most() {
+        let file = std::env::temp_dir().join(format!("claimstream-ending-{}.db", Uuid::now_v7()));
+        let (timer, hand) = StoreTimer::by_hand();
+        let options = OpenOptions { timer, ..OpenOptions::default() };
+        let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
+        let rooms = &outbox.rooms;
+        let store =
+            RowStrategy::of(Arc::clone(&rooms.enqueueing), rooms.failover.clone(), Marking::PreemptiveUpdate);
+        let one = [settlement()];
+        let other = store.begin_ending(&one).await.unwrap();
+        {
+            let mut late = pin!(store.settle_rows(&one));
+            assert!(poll!(&mut late).is_pending());
+            hand.advance(RowStrategy::ENDS_WITHIN - Duration::from_nanos(1));
+            assert!(poll!(&mut late).is_pending());
+            hand.advance(Duration::from_nanos(1));
+            let Poll::Ready(Err(error)) = poll!(&mut late) else { panic!("it waits on") };
+            assert_eq!(error.kind(), StoreErrorKind::Transient);
+            assert!(error.to_string().ends_with("a message is being settled already"), "{error}");
+        }
+        let mut in_time = pin!(store.settle_rows(&one));
+        assert!(poll!(&mut in_time).is_pending());
+        drop(other);
+        // No time passes: without a notification it would wait for ever.
+        assert_eq!(in_time.await.unwrap(), [Settled::Superseded]);
+        let _ = std::fs::remove_file(file);
+    }
+}
