@@ -50,9 +50,7 @@ impl RowStrategy {
 
     /// Forgets the messages of these settlements.
     fn let_go_of(&self, settlements: &[Settlement]) {
-        settlements.iter().for_each(|Settlement { receipt, .. }| {
-            self.open.settled(receipt.claim, receipt.shard, receipt.message);
-        });
+        settlements.iter().for_each(|settlement| self.open.settled(&settlement.receipt));
     }
 
     async fn settle_together(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
