@@ -13,5 +13,5 @@ SELECT s.shard, {signed l.fence} AS fence,
          ORDER BY q.queue, q.shard, q.available_at, q.id
          LIMIT 1) <= {now}
    AND NOT EXISTS (SELECT 1 FROM claimstream_pause p
-                    WHERE p.queue = :queue AND p.shard IN (s.shard, 65535) 
+                    WHERE p.queue = :queue AND p.shard IN (s.shard, 65535)
                       AND (p.resumed_at IS NULL OR (p.shard <> 65535 AND p.resumed_at > {now})))

@@ -135,7 +135,7 @@ impl RowStrategy {
     }
 
     fn accepted(&self, Settlement { receipt, .. }: &Settlement) -> Settled {
-        self.open.settled(receipt.claim, receipt.shard, receipt.message);
+        self.open.settled(receipt);
         Settled::Accepted
     }
 }

@@ -32,12 +32,13 @@ impl OpenClaims {
     /// Claims that are never settled are forgotten when so many others have come after them.
     const MOST: usize = 1024;
 
-    pub(crate) fn note(&self, claim: ClaimId, shard: Shard, id: MessageId) {
-        let mut state = self.state();
-        if !state.held.contains_key(&(claim, shard)) {
-            state.order.push_back((claim, shard));
+    /// Notes a message that a claim has taken.
+    pub(crate) fn note(&self, receipt: &Receipt) {
+        let (mut state, at) = (self.state(), (receipt.claim, receipt.shard));
+        if !state.held.contains_key(&at) {
+            state.order.push_back(at);
         }
-        state.held.entry((claim, shard)).or_default().insert(id);
+        state.held.entry(at).or_default().insert(receipt.message);
         while state.order.len() > Self::MOST {
             if let Some(oldest) = state.order.pop_front() {
                 state.held.remove(&oldest);
@@ -86,13 +87,13 @@ impl OpenClaims {
     }
 
     /// Forgets a message that has been settled.
-    pub(crate) fn settled(&self, claim: ClaimId, shard: Shard, id: MessageId) {
-        let mut state = self.state();
-        let Some(held) = state.held.get_mut(&(claim, shard)) else { return };
-        held.remove(&id);
+    pub(crate) fn settled(&self, receipt: &Receipt) {
+        let (mut state, at) = (self.state(), (receipt.claim, receipt.shard));
+        let Some(held) = state.held.get_mut(&at) else { return };
+        held.remove(&receipt.message);
         if held.is_empty() {
-            state.held.remove(&(claim, shard));
-            state.order.retain(|known| *known != (claim, shard));
+            state.held.remove(&at);
+            state.order.retain(|known| *known != at);
         }
     }
 
@@ -155,12 +156,11 @@ mod tests {
         };
         let is_whole = |claim, messages: &[u128]| group(&of(claim, messages), OpenClaims::is_whole);
         let holds = |claim, messages: &[u128]| group(&of(claim, messages), OpenClaims::holds);
-        of(7, &[1, 2, 3]).iter().for_each(|one| open.note(one.claim, one.shard, one.message));
+        of(7, &[1, 2, 3]).iter().for_each(|one| open.note(one));
         assert!(is_whole(7, &[1, 2, 3]) && !is_whole(7, &[1, 2]));
         assert!(holds(7, &[1, 2]) && !holds(7, &[1, 1]));
         assert!(!is_whole(7, &[1, 2, 2]) && !is_whole(7, &[1, 2, 9]) && !is_whole(8, &[1, 2, 3]));
-        let settled = receipt(7, 1);
-        open.settled(settled.claim, settled.shard, settled.message);
+        open.settled(&receipt(7, 1));
         assert!(is_whole(7, &[2, 3]) && !holds(7, &[1, 2]));
     }
 

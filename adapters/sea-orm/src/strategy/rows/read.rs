@@ -47,7 +47,7 @@ impl RowClaim<'_> {
         for (n, taken) in found.iter().enumerate() {
             let receipt = self.receipt(&taken.row, &at)?;
             if in_full {
-                store.open.note(receipt.claim, receipt.shard, receipt.message);
+                store.open.note(&receipt);
             }
             if n >= fitting {
                 too_many.push(Settlement { receipt, disposition: Disposition::Returned });

@@ -50,9 +50,7 @@ impl RowStrategy {
 
     /// Forgets the messages of these settlements.
     fn let_go_of(&self, settlements: &[Settlement]) {
-        settlements.iter().for_each(|Settlement { receipt, .. }| {
-            self.open.settled(receipt.claim, receipt.shard, receipt.message);
-        });
+        settlements.iter().for_each(|settlement| self.open.settled(&settlement.receipt));
     }
 
     async fn settle_together(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
@@ -205,7 +203,7 @@ mod tests {
     fn settlement() -> Settlement {
         let receipt = Receipt {
             message: MessageId::new(Uuid::from_u128(1)),
-            queue: QueueName::new("orders").unwrap(),
+            queue: QueueName::new("orders").expect("a name"),
             shard: Shard::from_number(3),
             claim: ClaimId::new(InstanceId(1), 7),
             locator: Locator(1),
