@@ -47,7 +47,7 @@ pub use database::sqlx_connection::SqlxMySql;
 pub use database::sqlx_connection::SqlxSqlite;
 pub use database::{
     capability::Capability, classify::store_error, clock::FrozenClock, dialect::Dialect, pool::HardenedPool,
-    probe::SkipLocked, statements::statements, store_timer::StoreTimer,
+    probe::SkipLockedProof, statements::statements, store_timer::StoreTimer,
 };
 pub use doctor::finding::{Finding, Severity};
 pub use enqueue::statements::EnqueueStatements;

@@ -33,7 +33,7 @@ const OTHERS: [&str; 22] = [
     "outbox/mod.rs",
     "outbox/opening.rs",
     "outbox/options.rs",
-    "outbox/rooms.rs",
+    "outbox/state.rs",
 ];
 
 /// Two more of these, which know the tables of every capability.
@@ -67,7 +67,7 @@ mod tests {
     fn a_file_of_the_outbox_that_names_notifications_is_found() {
         assert_eq!(complaints(&File::new("a.rs", "fine\nuse domain::notification::Record;\n")).len(), 1);
         assert!(is_of_the_outbox("adapters/sea-orm/src/sweep/round.rs"));
-        for other in ["notifications/people.rs", "outbox/rooms.rs", "sql/tables/notifications_1.mysql.sql"] {
+        for other in ["notifications/people.rs", "outbox/state.rs", "sql/tables/notifications_1.mysql.sql"] {
             assert!(!is_of_the_outbox(&format!("{STORE}/{other}")), "{other}");
         }
     }

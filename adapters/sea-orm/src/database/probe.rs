@@ -18,7 +18,7 @@ const PROBE: &str = "probe";
 
 /// Whether a server steps over locked rows, as two connections found out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SkipLocked {
+pub enum SkipLockedProof {
     /// One connection held a row and the other stepped over it.
     Proven,
     /// The server does not know the words; the text names it.
@@ -27,7 +27,7 @@ pub enum SkipLocked {
     Ignored(String),
 }
 
-impl SkipLocked {
+impl SkipLockedProof {
     /// Longer than the server lets a session wait for a row.
     const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -71,19 +71,19 @@ const LATE: &str = "a second connection had no answer in 20 s";
 type Look = Result<usize, StoreError>;
 
 /// What a look shows; `None` where the server does not know the words.
-fn judge(look: Look) -> Result<Option<SkipLocked>, StoreError> {
+fn judge(look: Look) -> Result<Option<SkipLockedProof>, StoreError> {
     match look {
-        Ok(0) => Ok(Some(SkipLocked::Proven)),
-        Ok(_) => Ok(Some(SkipLocked::Ignored("the second connection was given the locked row".into()))),
+        Ok(0) => Ok(Some(SkipLockedProof::Proven)),
+        Ok(_) => Ok(Some(SkipLockedProof::Ignored("the second connection was given the locked row".into()))),
         Err(error) if error.kind() == StoreErrorKind::Unsupported => Ok(None),
-        Err(error) if is_row_locked_by_another(&error) => {
-            Ok(Some(SkipLocked::Ignored(format!("the second connection waited for the locked row: {error}"))))
-        }
+        Err(error) if is_row_locked_by_another(&error) => Ok(Some(SkipLockedProof::Ignored(format!(
+            "the second connection waited for the locked row: {error}"
+        )))),
         Err(error) => Err(error),
     }
 }
 
-impl fmt::Display for SkipLocked {
+impl fmt::Display for SkipLockedProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Proven => f.write_str("a second connection stepped over a locked row"),
@@ -107,7 +107,7 @@ mod tests {
         }
         let unknown = StoreError::new(StoreErrorKind::Unsupported, PROBE, "near 'SKIP LOCKED'");
         assert_eq!(judge(Err(unknown)).expect("a proof"), None);
-        assert_eq!(judge(Ok(0)).expect("a proof"), Some(SkipLocked::Proven));
-        assert!(matches!(judge(Ok(1)), Ok(Some(SkipLocked::Ignored(_)))));
+        assert_eq!(judge(Ok(0)).expect("a proof"), Some(SkipLockedProof::Proven));
+        assert!(matches!(judge(Ok(1)), Ok(Some(SkipLockedProof::Ignored(_)))));
     }
 }

@@ -82,7 +82,7 @@ pub(crate) struct Busy {
     pub(crate) timeout: Duration,
 }
 
-/// What a call ends comes behind something that has not ended. It is not repeated: the caller may come again.
+/// The call would end a message whose predecessor has not ended. It is not repeated: the caller may call again.
 #[derive(Debug, thiserror::Error)]
 #[error("{before} has to end first")]
 pub(crate) struct Early {

@@ -18,7 +18,7 @@ macro_rules! file {
 /// One struct for each folder of statements. `both` are shared by all servers, `each` has a file for each kind of server,
 /// and the others are sent to one kind only.
 macro_rules! statements {
-    ($($(#[$attribute:meta])* $room:ident: $Room:ident {
+    ($($(#[$attribute:meta])* $folder:ident: $Folder:ident {
         $(both: $($both:ident),+;)?
         $(each: $($each:ident),+;)?
         $(mysql: $($mysql:ident),+;)?
@@ -26,24 +26,24 @@ macro_rules! statements {
     })+) => {
         /// Every statement, parsed once for each dialect.
         pub(crate) struct Statements {
-            $($(#[$attribute])* pub(crate) $room: $Room,)+
+            $($(#[$attribute])* pub(crate) $folder: $Folder,)+
         }
 
         impl Statements {
             fn parse(dialect: Dialect) -> Self {
                 let fragments = Fragments::of(dialect);
-                Self { $($(#[$attribute])* $room: $Room::parse(dialect, &fragments),)+ }
+                Self { $($(#[$attribute])* $folder: $Folder::parse(dialect, &fragments),)+ }
             }
 
             fn all(&self) -> Vec<(&'static str, &Sql)> {
-                [$($(#[$attribute])* self.$room.all()),+].concat()
+                [$($(#[$attribute])* self.$folder.all()),+].concat()
             }
         }
 
         $(
             $(#[$attribute])*
-            #[doc = concat!("The statements of the folder `", stringify!($room), "`.")]
-            pub(crate) struct $Room {
+            #[doc = concat!("The statements of the folder `", stringify!($folder), "`.")]
+            pub(crate) struct $Folder {
                 $($(pub(crate) $both: Sql,)+)?
                 $($(pub(crate) $each: Sql,)+)?
                 $($(pub(crate) $mysql: Sql,)+)?
@@ -51,32 +51,32 @@ macro_rules! statements {
             }
 
             $(#[$attribute])*
-            impl $Room {
+            impl $Folder {
                 fn parse(dialect: Dialect, fragments: &Fragments) -> Self {
                     let parse = |file: &str| Sql::parse(dialect, &fragments.expand(file));
                     Self {
-                        $($($both: parse(file!($room / $both, ".sql")),)+)?
+                        $($($both: parse(file!($folder / $both, ".sql")),)+)?
                         $($($each: parse(match dialect {
-                            Dialect::MySql => file!($room / $each, ".mysql.sql"),
-                            Dialect::Sqlite => file!($room / $each, ".sqlite.sql"),
+                            Dialect::MySql => file!($folder / $each, ".mysql.sql"),
+                            Dialect::Sqlite => file!($folder / $each, ".sqlite.sql"),
                         }),)+)?
                         $($($mysql: parse(match dialect {
-                            Dialect::MySql => file!($room / $mysql, ".mysql.sql"),
+                            Dialect::MySql => file!($folder / $mysql, ".mysql.sql"),
                             Dialect::Sqlite => "",
                         }),)+)?
                         $($($sqlite: parse(match dialect {
                             Dialect::MySql => "",
-                            Dialect::Sqlite => file!($room / $sqlite, ".sqlite.sql"),
+                            Dialect::Sqlite => file!($folder / $sqlite, ".sqlite.sql"),
                         }),)+)?
                     }
                 }
 
                 fn all(&self) -> Vec<(&'static str, &Sql)> {
                     vec![
-                        $($((concat!(stringify!($room), "/", stringify!($both)), &self.$both),)+)?
-                        $($((concat!(stringify!($room), "/", stringify!($each)), &self.$each),)+)?
-                        $($((concat!(stringify!($room), "/", stringify!($mysql)), &self.$mysql),)+)?
-                        $($((concat!(stringify!($room), "/", stringify!($sqlite)), &self.$sqlite),)+)?
+                        $($((concat!(stringify!($folder), "/", stringify!($both)), &self.$both),)+)?
+                        $($((concat!(stringify!($folder), "/", stringify!($each)), &self.$each),)+)?
+                        $($((concat!(stringify!($folder), "/", stringify!($mysql)), &self.$mysql),)+)?
+                        $($((concat!(stringify!($folder), "/", stringify!($sqlite)), &self.$sqlite),)+)?
                     ]
                 }
             }

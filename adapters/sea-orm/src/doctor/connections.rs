@@ -4,8 +4,8 @@ use claimstream_ports::StoreError;
 use crate::database::sqlx_connection::SqlxMySql;
 use crate::{
     database::{
-        args::Args, classify::classify, probe::SkipLocked, separate_connection::rows_on_separate_connection,
-        unit::rows,
+        args::Args, classify::classify, probe::SkipLockedProof,
+        separate_connection::rows_on_separate_connection, unit::rows,
     },
     doctor::{
         examination::Examination,
@@ -71,10 +71,10 @@ impl Examination<'_> {
     }
 
     pub(super) async fn examine_skip_locked(&self) -> Result<Finding, StoreError> {
-        let proof = SkipLocked::probe(self.db.relay(), self.db.sql, self.db.timer()).await?;
+        let proof = SkipLockedProof::probe(self.db.relay(), self.db.sql, self.db.timer()).await?;
         let says = format!("strategy {}; {proof}", self.strategy);
         Ok(match proof {
-            SkipLocked::Ignored(_) => warning("locking", says),
+            SkipLockedProof::Ignored(_) => warning("locking", says),
             _ => good("locking", says),
         })
     }

@@ -12,11 +12,11 @@ const ENTRIES: &str = "audit";
 impl AuditLog for SeaOrmOutbox {
     async fn note_action(&self, entry: &AuditEntry) -> Result<(), StoreError> {
         let entry = entry.clone();
-        self.detached(NOTE, move |rooms| async move { audit::note(&rooms.db, &entry).await }).await
+        self.detached(NOTE, move |state| async move { audit::note(&state.db, &entry).await }).await
     }
 
     async fn entries(&self, after: Option<u64>, limit: u32) -> Result<Vec<AuditListed>, StoreError> {
-        self.detached(ENTRIES, move |rooms| async move { audit::entries(&rooms.db, after, limit).await })
+        self.detached(ENTRIES, move |state| async move { audit::entries(&state.db, after, limit).await })
             .await
     }
 }

@@ -10,8 +10,8 @@ use crate::{
 impl SeaOrmOutbox {
     /// What the database can be used for now: the capabilities whose tables are there, as far as this build has them.
     pub async fn capabilities(&self) -> Result<BTreeSet<Capability>, StoreError> {
-        self.detached("capabilities", move |rooms| async move {
-            applied(rooms.db.relay(), rooms.db.sql).await.map(|there| there.into_keys().collect())
+        self.detached("capabilities", move |state| async move {
+            applied(state.db.relay(), state.db.sql).await.map(|there| there.into_keys().collect())
         })
         .await
     }

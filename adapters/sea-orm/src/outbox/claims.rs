@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use claimstream_domain::{ClaimRequest, Claimed, Lease, QueueName, Receipt, Renewed, Settled, Settlement};
 use claimstream_ports::{LockingStrategy, Settlements, StoreError};
 
-use crate::outbox::{handle::SeaOrmOutbox, rooms::Rooms};
+use crate::outbox::{handle::SeaOrmOutbox, state::OutboxState};
 
 const CLAIM: &str = "claim";
 const SETTLE: &str = "settle";
@@ -13,16 +13,16 @@ const RENEW: &str = "renew";
 #[async_trait]
 impl LockingStrategy for SeaOrmOutbox {
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
-        let (rooms, request) = (Arc::clone(&self.rooms), request.clone());
+        let (state, request) = (Arc::clone(&self.state), request.clone());
         let work = async move {
-            rooms.failover.claiming(request.claim);
-            Arc::clone(&rooms.claims).claim(request).await
+            state.failover.claiming(request.claim);
+            Arc::clone(&state.claims).claim(request).await
         };
-        self.rooms.db.detached(CLAIM, work).await
+        self.state.db.detached(CLAIM, work).await
     }
 
     async fn release_read_ahead(&self, queue: &QueueName) -> Result<(), StoreError> {
-        Arc::clone(&self.rooms.claims).release_read_ahead(queue).await
+        Arc::clone(&self.state.claims).release_read_ahead(queue).await
     }
 }
 
@@ -32,32 +32,32 @@ impl Settlements for SeaOrmOutbox {
         if settlements.is_empty() {
             return Ok(Vec::new());
         }
-        let (rooms, settlements) = (Arc::clone(&self.rooms), settlements.to_vec());
+        let (state, settlements) = (Arc::clone(&self.state), settlements.to_vec());
         let work = async move {
-            let begun = rooms.sweeper.settling();
-            let settled = settle(&rooms, &settlements).await?;
-            rooms.sweeper.note(&settlements, &settled, begun);
+            let begun = state.sweeper.settling();
+            let settled = settle(&state, &settlements).await?;
+            state.sweeper.note(&settlements, &settled, begun);
             Ok(settled)
         };
-        self.rooms.db.detached(SETTLE, work).await
+        self.state.db.detached(SETTLE, work).await
     }
 
     async fn renew(&self, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError> {
         if receipts.is_empty() {
             return Ok(Vec::new());
         }
-        let (claims, receipts) = (Arc::clone(&self.rooms.claims), receipts.to_vec());
-        self.rooms.db.detached(RENEW, async move { claims.renew(&receipts, lease).await }).await
+        let (claims, receipts) = (Arc::clone(&self.state.claims), receipts.to_vec());
+        self.state.db.detached(RENEW, async move { claims.renew(&receipts, lease).await }).await
     }
 }
 
 /// Settles. A message that was claimed before another server took over is given back and not ended, and counts as lost.
-async fn settle(rooms: &Rooms, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+async fn settle(state: &OutboxState, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
     loop {
-        let heeded = rooms.failover.heeded(settlements);
-        match Arc::clone(&rooms.claims).settle(&heeded).await {
+        let heeded = state.failover.heeded(settlements);
+        match Arc::clone(&state.claims).settle(&heeded).await {
             // The server was found to be another one on the way.
-            Err(_) if rooms.failover.heeded(settlements) != heeded => {}
+            Err(_) if state.failover.heeded(settlements) != heeded => {}
             Err(error) => return Err(error),
             Ok(settled) => {
                 let pairs = settlements.iter().zip(heeded.iter()).zip(settled);

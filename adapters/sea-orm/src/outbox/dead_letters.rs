@@ -16,7 +16,7 @@ const DEAD: &str = "dead letters";
 impl DeadLetters for SeaOrmOutbox {
     async fn list(&self, filter: &DeadLetterFilter, limit: u32) -> Result<Vec<DeadLetter>, StoreError> {
         let filter = filter.clone();
-        self.detached(DEAD, move |rooms| async move { letters::list(&rooms.db, &filter, limit).await }).await
+        self.detached(DEAD, move |state| async move { letters::list(&state.db, &filter, limit).await }).await
     }
 
     async fn page(
@@ -26,18 +26,18 @@ impl DeadLetters for SeaOrmOutbox {
         limit: u32,
     ) -> Result<DeadLetterPage, StoreError> {
         let filter = filter.clone();
-        self.detached(DEAD, move |rooms| async move { listing::page(&rooms.db, &filter, after, limit).await })
+        self.detached(DEAD, move |state| async move { listing::page(&state.db, &filter, after, limit).await })
             .await
     }
 
     async fn count(&self, filter: &DeadLetterFilter, most: u64) -> Result<u64, StoreError> {
         let filter = filter.clone();
-        self.detached(DEAD, move |rooms| async move { listing::count(&rooms.db, &filter, most).await }).await
+        self.detached(DEAD, move |state| async move { listing::count(&state.db, &filter, most).await }).await
     }
 
     async fn groups(&self, filter: &DeadLetterFilter, most: u32) -> Result<DeadLetterGroups, StoreError> {
         let filter = filter.clone();
-        self.detached(DEAD, move |rooms| async move { listing::groups(&rooms.db, &filter, most).await }).await
+        self.detached(DEAD, move |state| async move { listing::groups(&state.db, &filter, most).await }).await
     }
 
     async fn revive(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
@@ -52,7 +52,7 @@ impl DeadLetters for SeaOrmOutbox {
 impl SeaOrmOutbox {
     async fn move_all(&self, filter: &DeadLetterFilter, what: Move) -> Result<u64, StoreError> {
         let filter = filter.clone();
-        self.detached(DEAD, move |rooms| async move { letters::move_all(&rooms.db, &filter, what).await })
+        self.detached(DEAD, move |state| async move { letters::move_all(&state.db, &filter, what).await })
             .await
     }
 }

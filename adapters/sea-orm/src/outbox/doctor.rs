@@ -15,7 +15,7 @@ use crate::{
         examination::{Examination, SchemaVersions, Version},
         finding::{Finding, either, failure, good},
     },
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, state::OutboxState},
     queues::observe::Observed,
     resharding::shards::status,
 };
@@ -30,14 +30,14 @@ impl SeaOrmOutbox {
     /// The start-up self-check: everything about the database that could lose, double or hold up messages. It walks over whole tables
     /// once, which takes about a minute with a million messages; [`SelfCheck::check`] leaves that out.
     pub async fn doctor(&self) -> Result<Vec<Finding>, StoreError> {
-        self.detached(DOCTOR, move |rooms| async move {
-            let tables = examine_tables(&rooms).await?;
+        self.detached(DOCTOR, move |state| async move {
+            let tables = examine_tables(&state).await?;
             if tables.severity == Severity::Failure {
                 return Ok(vec![tables]);
             }
-            let examination = examination(&rooms, None).await?;
+            let examination = examination(&state, None).await?;
             let mut findings = examination.run().await;
-            findings.extend(examine_others(&rooms, &examination).await);
+            findings.extend(examine_others(&state, &examination).await);
             findings.extend([tables, examination.walk().await]);
             Ok(findings)
         })
@@ -50,31 +50,31 @@ impl SeaOrmOutbox {
 #[async_trait]
 impl SelfCheck for SeaOrmOutbox {
     async fn check(&self) -> Result<Vec<FindingGroup>, StoreError> {
-        let rooms = Arc::clone(&self.rooms);
-        let counted = rooms.counted.within(COUNTED);
+        let state = Arc::clone(&self.state);
+        let counted = state.counted.within(COUNTED);
         let work = async move {
-            let tables = examine_tables(&rooms).await?;
+            let tables = examine_tables(&state).await?;
             if tables.severity == Severity::Failure {
                 return Ok(vec![tables]);
             }
-            let examination = examination(&rooms, counted).await?;
+            let examination = examination(&state, counted).await?;
             let mut findings = examination.run().await;
-            findings.extend(examine_others(&rooms, &examination).await);
+            findings.extend(examine_others(&state, &examination).await);
             findings.push(tables);
             Ok(findings)
         };
-        let findings = self.rooms.db.detached(DOCTOR, work).await?;
+        let findings = self.state.db.detached(DOCTOR, work).await?;
         Ok(vec![FindingGroup { about: "outbox", findings }])
     }
 }
 
 /// The tables of the applied versions, all of them; without one, most other questions fail.
-async fn examine_tables(rooms: &Rooms) -> Result<Finding, StoreError> {
-    let (db, sql) = (rooms.db.relay(), rooms.db.sql);
+async fn examine_tables(state: &OutboxState) -> Result<Finding, StoreError> {
+    let (db, sql) = (state.db.relay(), state.db.sql);
     // Whatever is open has been applied, also where the table of versions is gone.
     let mut applied = applied(db, sql).await?;
     applied.entry(Capability::Outbox).or_insert(1);
-    let gone = gone_tables(db, sql, rooms.db.dialect, &applied).await?;
+    let gone = gone_tables(db, sql, state.db.dialect, &applied).await?;
     Ok(either(
         gone.is_empty(),
         good("tables", "all tables are there"),
@@ -83,18 +83,21 @@ async fn examine_tables(rooms: &Rooms) -> Result<Finding, StoreError> {
 }
 
 /// An examination that counts the queues, unless they were counted before.
-async fn examination(rooms: &Rooms, counted: Option<Arc<Observed>>) -> Result<Examination<'_>, StoreError> {
-    let applied = applied(rooms.db.relay(), rooms.db.sql).await?;
+async fn examination(
+    state: &OutboxState,
+    counted: Option<Arc<Observed>>,
+) -> Result<Examination<'_>, StoreError> {
+    let applied = applied(state.db.relay(), state.db.sql).await?;
     let version = |(one, applied)| (one, Version { applied, known: newest(one) });
     let schema = SchemaVersions(applied.into_iter().map(version).collect());
-    let (shards, _) = status(rooms.db.relay(), rooms.db.sql).await?;
+    let (shards, _) = status(state.db.relay(), state.db.sql).await?;
     Ok(Examination {
-        db: &rooms.db,
+        db: &state.db,
         shards,
         counted,
-        strategy: rooms.strategy,
-        claim: rooms.claims.due_statement(),
-        rights: schema.0.keys().map(|one| (rights(rooms.db.sql, *one), rooms.needed.contains(one))).collect(),
+        strategy: state.strategy,
+        claim: state.claims.due_statement(),
+        rights: schema.0.keys().map(|one| (rights(state.db.sql, *one), state.needed.contains(one))).collect(),
         schema,
     })
 }
@@ -111,11 +114,11 @@ fn rights(sql: &Statements, capability: Capability) -> &Sql {
 }
 
 /// What other capabilities than the outbox look at, as far as their tables are there.
-async fn examine_others(rooms: &Rooms, examination: &Examination<'_>) -> Vec<Finding> {
+async fn examine_others(state: &OutboxState, examination: &Examination<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     #[cfg(feature = "steps")]
     if examination.schema.has(Capability::Steps) {
-        findings.push(or_uncounted("steps", examine_steps(&rooms.db, rooms.step_retention).await));
+        findings.push(or_uncounted("steps", examine_steps(&state.db, state.step_retention).await));
     }
     findings
 }

@@ -39,9 +39,9 @@ impl Enqueue<OwnTransaction> for SeaOrmOutbox {
             On::Driver(tx) => self.enqueue_on(tx, messages).await,
             On::Watched(_) if messages.is_empty() => Ok(Vec::new()),
             On::Watched(tx) => {
-                self.rooms
+                self.state
                     .transactions
-                    .within_own(tx, ENQUEUE, self.rooms.enqueueing.enqueue(tx, messages))
+                    .within_own(tx, ENQUEUE, self.state.enqueueing.enqueue(tx, messages))
                     .await
             }
         }
@@ -67,11 +67,11 @@ impl SeaOrmOutbox {
         on: &C,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, StoreError> {
-        self.rooms.transactions.check_backend(on, ENQUEUE)?;
+        self.state.transactions.check_backend(on, ENQUEUE)?;
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        self.rooms.transactions.within(on, ENQUEUE, self.rooms.enqueueing.enqueue(on, messages)).await
+        self.state.transactions.within(on, ENQUEUE, self.state.enqueueing.enqueue(on, messages)).await
     }
 
     /// Enqueues in a transaction of the outbox's own, on a connection of the outbox's own, for callers that have no
@@ -88,12 +88,12 @@ impl SeaOrmOutbox {
     /// ```
     pub async fn enqueue_now(&self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, StoreError> {
         let messages = messages.to_vec();
-        self.detached(ENQUEUE, move |rooms| async move { rooms.enqueueing.enqueue_now(&messages).await })
+        self.detached(ENQUEUE, move |state| async move { state.enqueueing.enqueue_now(&messages).await })
             .await
     }
 
     /// The statements that enqueue messages, for drivers of other kinds.
     pub fn enqueue_statements(&self, messages: &[NewMessage]) -> Result<EnqueueStatements, StoreError> {
-        self.rooms.enqueueing.statements(messages)
+        self.state.enqueueing.statements(messages)
     }
 }

@@ -19,7 +19,7 @@ impl ListInstances for SeaOrmOutbox {
         after: Option<InstanceId>,
         limit: u32,
     ) -> Result<Vec<InstanceListed>, StoreError> {
-        self.detached(LIST, move |rooms| async move { instances::instances(&rooms.db, after, limit).await })
+        self.detached(LIST, move |state| async move { instances::instances(&state.db, after, limit).await })
             .await
     }
 
@@ -28,12 +28,12 @@ impl ListInstances for SeaOrmOutbox {
         after: Option<(QueueName, Shard)>,
         limit: u32,
     ) -> Result<Vec<LeaseListed>, StoreError> {
-        self.detached(LIST, move |rooms| async move { instances::leases(&rooms.db, after, limit).await })
+        self.detached(LIST, move |state| async move { instances::leases(&state.db, after, limit).await })
             .await
     }
     async fn leases_of(&self, queue: &QueueName) -> Result<Vec<LeaseListed>, StoreError> {
         let queue = queue.clone();
-        self.detached(LIST, move |rooms| async move { instances::leases_of(&rooms.db, &queue).await }).await
+        self.detached(LIST, move |state| async move { instances::leases_of(&state.db, &queue).await }).await
     }
 }
 
@@ -41,7 +41,7 @@ impl ListInstances for SeaOrmOutbox {
 impl ReleaseLeases for SeaOrmOutbox {
     async fn lease(&self, queue: &QueueName, shard: Shard) -> Result<Option<LeaseShown>, StoreError> {
         let queue = queue.clone();
-        self.detached(LIST, move |rooms| async move { instances::lease(&rooms.db, &queue, shard).await })
+        self.detached(LIST, move |state| async move { instances::lease(&state.db, &queue, shard).await })
             .await
     }
 
@@ -53,8 +53,8 @@ impl ReleaseLeases for SeaOrmOutbox {
         by: &str,
     ) -> Result<LeaseRelease, StoreError> {
         let (queue, by) = (queue.clone(), by.to_owned());
-        self.detached(RELEASE, move |rooms| async move {
-            let released = release(&rooms.db, &queue, shard, fence).await?;
+        self.detached(RELEASE, move |state| async move {
+            let released = release(&state.db, &queue, shard, fence).await?;
             if let LeaseRelease::Released { cut_off } = released {
                 let shard = shard.number();
                 tracing::warn!(%queue, shard, fence, by, cut_off, "an operator has released the lease of a shard");

@@ -1,17 +1,17 @@
 use std::sync::Weak;
 
-use super::rooms::Rooms;
+use super::state::OutboxState;
 
 /// The login of an outbox's connections. It does not keep the outbox open.
 #[derive(Clone)]
-pub struct Login(pub(super) Weak<Rooms>);
+pub struct Login(pub(super) Weak<OutboxState>);
 
 impl Login {
     /// Has connections that are made from now on log in with this password, as after it was changed on the server. Open connections stay, and
     /// a pool that was handed in keeps its own password.
     pub fn use_password(&self, password: &str) {
-        if let Some(rooms) = self.0.upgrade() {
-            rooms.db.use_password(password);
+        if let Some(state) = self.0.upgrade() {
+            state.db.use_password(password);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The facade: opens an outbox, chooses its strategy once, and wires the rooms to the ports.
+//! The facade: opens an outbox, chooses its strategy once, and implements the ports.
 
 pub(crate) mod audit;
 pub(crate) mod capabilities;
@@ -20,7 +20,6 @@ pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod pauses;
 mod resharding;
-pub(crate) mod rooms;
 mod routine_grants;
 pub(crate) mod schema;
 pub(crate) mod schema_extra;
@@ -28,6 +27,7 @@ pub(crate) mod schema_plan;
 pub(crate) mod schema_step;
 #[cfg(any(feature = "mysql", feature = "sqlite"))]
 pub(crate) mod sqlx;
+pub(crate) mod state;
 #[cfg(feature = "steps")]
 mod steps;
 pub(crate) mod sweep;

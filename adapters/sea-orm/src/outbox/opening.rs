@@ -17,7 +17,7 @@ use crate::{
     },
     enqueue::rows::Enqueueing,
     failover::Failover,
-    outbox::{handle::SeaOrmOutbox, options::OpenOptions, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, options::OpenOptions, state::OutboxState},
     queues::newest_count::NewestCount,
     strategy::choose::{build, choose, refuse_order_without_owner},
     sweep::{part::Part, sweeper::Sweeper},
@@ -128,7 +128,7 @@ impl SeaOrmOutbox {
         let step_retention = options.step_retention;
         let OpenOptions { retention, strain_limit, lag, order, .. } = options;
         let sweeper = Sweeper::new(Arc::clone(&db), retention, strain_limit, lag);
-        let rooms = Rooms {
+        let state = OutboxState {
             transactions: CallerTransactions { db: Arc::clone(&db) },
             #[cfg(feature = "notifications")]
             notifications: Repositories::of(&enqueueing),
@@ -144,7 +144,7 @@ impl SeaOrmOutbox {
             enqueueing,
             db,
         };
-        Ok(Self { rooms: Arc::new(rooms) })
+        Ok(Self { state: Arc::new(state) })
     }
 }
 

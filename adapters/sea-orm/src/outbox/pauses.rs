@@ -13,8 +13,8 @@ const PAUSED: &str = "paused";
 impl PauseQueues for SeaOrmOutbox {
     async fn pause(&self, queue: &QueueName, note: &PauseNote) -> Result<bool, StoreError> {
         let (queue, note) = (queue.clone(), note.clone());
-        self.detached(PAUSE, move |rooms| async move {
-            let is_new = pauses::pause(&rooms.db, &queue, &note).await?;
+        self.detached(PAUSE, move |state| async move {
+            let is_new = pauses::pause(&state.db, &queue, &note).await?;
             if is_new {
                 let (by, why) = (note.by(), note.why().unwrap_or_default());
                 tracing::warn!(%queue, by, why, "queue was paused");
@@ -26,11 +26,11 @@ impl PauseQueues for SeaOrmOutbox {
 
     async fn resume(&self, queue: &QueueName, by: &str) -> Result<bool, StoreError> {
         let (queue, by) = (queue.clone(), by.to_owned());
-        self.detached(RESUME, move |rooms| async move {
-            let was_paused = pauses::resume(&rooms.db, &queue, &by).await?;
+        self.detached(RESUME, move |state| async move {
+            let was_paused = pauses::resume(&state.db, &queue, &by).await?;
             if was_paused {
                 // A queue that was counted while it was paused looks as if no relay read it.
-                rooms.counted.forget();
+                state.counted.forget();
                 tracing::warn!(%queue, by, "queue was resumed");
             }
             Ok(was_paused)
@@ -39,6 +39,6 @@ impl PauseQueues for SeaOrmOutbox {
     }
 
     async fn paused(&self) -> Result<Vec<PausedQueue>, StoreError> {
-        self.detached(PAUSED, move |rooms| async move { pauses::paused(&rooms.db).await }).await
+        self.detached(PAUSED, move |state| async move { pauses::paused(&state.db).await }).await
     }
 }

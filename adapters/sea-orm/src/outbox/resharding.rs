@@ -15,8 +15,8 @@ use crate::resharding::{
 impl SeaOrmOutbox {
     /// How many shards queues have now, and how far a resharding is.
     pub async fn shard_status(&self) -> Result<ShardStatus, StoreError> {
-        self.detached(RESHARD, move |rooms| async move {
-            status(rooms.db.relay(), rooms.db.sql).await.map(|(status, _)| status)
+        self.detached(RESHARD, move |state| async move {
+            status(state.db.relay(), state.db.sql).await.map(|(status, _)| status)
         })
         .await
     }
@@ -26,14 +26,14 @@ impl SeaOrmOutbox {
     /// A number that would not do, and another resharding that is not ended, are refused as `Misconfigured`. Whether the user has the rights
     /// shows when it begins.
     pub async fn plan_resharding(&self, to: ShardCount) -> Result<ReshardPlan, StoreError> {
-        self.detached(RESHARD, move |rooms| async move { plan(&rooms.db, to).await }).await
+        self.detached(RESHARD, move |state| async move { plan(&state.db, to).await }).await
     }
 
     /// What [`end_resharding`](Self::end_resharding) would do now, and changes nothing; `None` if there is none to end.
     ///
     /// One whose messages are written by the new number while shards are closed is refused as `Misconfigured`.
     pub async fn plan_end_of_resharding(&self) -> Result<Option<ReshardPlan>, StoreError> {
-        self.detached(RESHARD, move |rooms| async move { plan_end(&rooms.db).await }).await
+        self.detached(RESHARD, move |state| async move { plan_end(&state.db).await }).await
     }
 
     /// Cuts the queues of this database into more shards while they are at work: `to` is a multiple of the number that there is.
@@ -51,7 +51,7 @@ impl SeaOrmOutbox {
         to: ShardCount,
         said: impl Fn(ReshardStep) + Send + Sync + 'static,
     ) -> Result<(), StoreError> {
-        self.detached(RESHARD, move |rooms| async move { run::reshard(&rooms.db, to, &said).await }).await
+        self.detached(RESHARD, move |state| async move { run::reshard(&state.db, to, &said).await }).await
     }
 
     /// Takes the triggers of a resharding away whose shards are all open, or takes one back whose messages are written by the old count
@@ -60,19 +60,19 @@ impl SeaOrmOutbox {
     /// From then on each writer has to know the new count by itself, so every program that writes messages must have been opened since:
     /// one that knows the old count would write messages of a key into two shards.
     pub async fn end_resharding(&self) -> Result<bool, StoreError> {
-        self.detached(RESHARD, move |rooms| async move {
-            let (now, _) = status(rooms.db.relay(), rooms.db.sql).await?;
+        self.detached(RESHARD, move |state| async move {
+            let (now, _) = status(state.db.relay(), state.db.sql).await?;
             let Some(resharding) = now.resharding else { return Ok(false) };
             if !now.is_cut {
-                match cut::undo(&rooms.db, resharding.to()).await? {
+                match cut::undo(&state.db, resharding.to()).await? {
                     Undone::Yes => return Ok(true),
                     Undone::Later => return Err(StoreError::new(StoreErrorKind::Transient, RESHARD, OPEN)),
                     Undone::IsCut => {}
                 }
             }
             must_be_open(&now, resharding)?;
-            mend(&rooms.db, resharding).await?;
-            if cut::end(&rooms.db, resharding.to()).await? {
+            mend(&state.db, resharding).await?;
+            if cut::end(&state.db, resharding.to()).await? {
                 return Ok(true);
             }
             Err(StoreError::new(StoreErrorKind::Transient, RESHARD, OPEN))

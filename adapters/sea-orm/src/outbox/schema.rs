@@ -223,8 +223,8 @@ impl Schema<'_> {
 impl crate::SeaOrmOutbox {
     /// Makes the tables of a capability if they are missing or older, and those of no other.
     pub async fn add_capability(&self, capability: Capability) -> Result<(), StoreError> {
-        self.detached("schema", move |rooms| async move {
-            let (db, shards) = (&rooms.db, rooms.enqueueing.shards);
+        self.detached("schema", move |state| async move {
+            let (db, shards) = (&state.db, state.enqueueing.shards);
             let schema = Schema {
                 db: db.relay(),
                 sql: db.sql,

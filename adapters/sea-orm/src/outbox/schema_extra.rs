@@ -55,7 +55,7 @@ impl SeaOrmOutbox {
     /// with the rights on it: a call in between is refused with 1305. If this user may not read or give those rights, the error says so
     /// and nothing was changed.
     pub async fn make_extra(&self, extra: SchemaExtra) -> Result<(), StoreError> {
-        self.detached(EXTRA, move |rooms| async move { make(&rooms.db, extra).await }).await
+        self.detached(EXTRA, move |state| async move { make(&state.db, extra).await }).await
     }
 }
 

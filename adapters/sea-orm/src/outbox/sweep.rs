@@ -21,8 +21,8 @@ impl SeaOrmOutbox {
     /// rests in between; none begins while the database is under more [strain](crate::OpenOptions::strain_limit) than was
     /// allowed. A caller that stops waiting stops the sweep.
     pub async fn sweep(&self) -> Result<Swept, StoreError> {
-        let mut round = Round::of(&self.rooms.sweeper);
-        let mut finished = self.rooms.sweeper.leftovers.len();
+        let mut round = Round::of(&self.state.sweeper);
+        let mut finished = self.state.sweeper.leftovers.len();
         let (mut bodies, mut failed) = (0, None);
         while finished > 0 && failed.is_none() {
             match round.leftovers().await {
@@ -39,7 +39,7 @@ impl SeaOrmOutbox {
     }
 
     async fn sweep_all(&self, round: &mut Round) -> Result<Swept, StoreError> {
-        round.all(&self.rooms.sweeps, &self.rooms.needed).await
+        round.all(&self.state.sweeps, &self.state.needed).await
     }
 
     /// Sweeps from time to time, as long as it is polled: next to a relay, or in a task of its own.
@@ -52,27 +52,27 @@ impl SeaOrmOutbox {
     }
 
     async fn sweep_all_regularly(&self) -> Infallible {
-        let interval = interval(self.rooms.sweeper.retention);
+        let interval = interval(self.state.sweeper.retention);
         // Soon after the start, for processes that never run for long, and not at once, for a look before anything is
         // deleted.
-        self.rooms.sweeper.pause(Self::FIRST_SWEEP).await;
+        self.state.sweeper.pause(Self::FIRST_SWEEP).await;
         loop {
-            if let Err(error) = self.sweep_all(&mut Round::of(&self.rooms.sweeper)).await {
+            if let Err(error) = self.sweep_all(&mut Round::of(&self.state.sweeper)).await {
                 tracing::warn!(%error, "sweep failed; it is tried again in {interval:?}");
             }
-            self.rooms.sweeper.pause(interval).await;
+            self.state.sweeper.pause(interval).await;
         }
     }
 
     async fn sweep_leftovers_regularly(&self) -> Infallible {
-        let mut round = Round::of(&self.rooms.sweeper);
+        let mut round = Round::of(&self.state.sweeper);
         loop {
             match round.leftovers().await {
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "bodies were not deleted; a later sweep deletes them"),
             }
-            self.rooms.sweeper.pause(Self::BETWEEN_LEFTOVERS).await;
+            self.state.sweeper.pause(Self::BETWEEN_LEFTOVERS).await;
         }
     }
 }

@@ -37,7 +37,7 @@ impl SeaOrmOutbox {
                        SeaOrmOutbox::transaction, which runs on the outbox's own";
             return Err(StoreError::new(StoreErrorKind::Unsupported, "begin", why));
         }
-        self.detached("begin", move |rooms| async move { rooms.db.begin_for_caller("begin").await }).await
+        self.detached("begin", move |state| async move { state.db.begin_for_caller("begin").await }).await
     }
 
     /// Begins a transaction of the outbox's own type, which costs the database less than one of the driver.
@@ -46,7 +46,7 @@ impl SeaOrmOutbox {
     /// [`begin`](Self::begin), and waits for a connection as that does.
     #[cfg(feature = "mysql")]
     pub async fn begin_own(&self) -> Result<OwnTransaction, StoreError> {
-        let db = Arc::clone(&self.rooms.db);
+        let db = Arc::clone(&self.state.db);
         if db.dialect != Dialect::MySql || db.callers.are_given {
             return Ok(OwnTransaction { db, on: On::Driver(self.begin().await?) });
         }
@@ -56,7 +56,7 @@ impl SeaOrmOutbox {
                 Err(error) => Err(db.none_to_spare(BEGIN, error).await),
             }
         };
-        self.rooms.db.detached(BEGIN, beginning).await
+        self.state.db.detached(BEGIN, beginning).await
     }
 
     /// Commits a transaction that [`begin`](Self::begin) began, if it is still there.
@@ -71,7 +71,7 @@ impl SeaOrmOutbox {
     /// handles of other pools there is no such call; end those that enqueue with the enqueue, or look at every error of a
     /// statement before the driver commits.
     pub async fn commit(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        self.detached(COMMIT, move |rooms| async move { commit_proven(&rooms.db, tx).await }).await
+        self.detached(COMMIT, move |state| async move { commit_proven(&state.db, tx).await }).await
     }
 }
 
@@ -90,7 +90,7 @@ impl Transactions for SeaOrmOutbox {
     }
 
     async fn roll_back_tx(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        self.rooms
+        self.state
             .db
             .detached("roll back", async move { in_time("roll back", tx.rollback(), classify).await })
             .await
@@ -130,7 +130,7 @@ impl SeaOrmOutbox {
                 }
             }
         };
-        match self.rooms.db.runtime.spawn(whole.in_current_span()).await {
+        match self.state.db.runtime.spawn(whole.in_current_span()).await {
             Ok(done) => done,
             Err(lost) => Err(StoreError::new(StoreErrorKind::Unavailable, "transaction", lost).into()),
         }

@@ -4,7 +4,7 @@ use claimstream_ports::{StoreError, StoreErrorKind};
 use sea_orm::DatabaseConnection;
 
 use crate::{
-    database::{dialect::Dialect, probe::SkipLocked, statements::Statements, store_timer::StoreTimer},
+    database::{dialect::Dialect, probe::SkipLockedProof, statements::Statements, store_timer::StoreTimer},
     enqueue::rows::Enqueueing,
     failover::Failover,
     strategy::{
@@ -24,23 +24,27 @@ pub(crate) async fn choose(
     timer: &StoreTimer,
     choice: StrategyChoice,
 ) -> Result<Strategy, StoreError> {
-    if let StrategyChoice::Exactly(anywhere @ (Strategy::PreemptiveUpdate | Strategy::ShardLease)) = choice {
-        return Ok(anywhere);
+    if let StrategyChoice::Exactly(strategy) = choice {
+        // A further strategy says here what it needs of a server.
+        match strategy {
+            Strategy::PreemptiveUpdate | Strategy::ShardLease => return Ok(strategy),
+            Strategy::SkipLocked => {}
+        }
     }
     let proof = match dialect {
-        Dialect::MySql => SkipLocked::probe(db, sql, timer).await?,
-        Dialect::Sqlite => SkipLocked::Refused("SQLite has one lock for all rows".into()),
+        Dialect::MySql => SkipLockedProof::probe(db, sql, timer).await?,
+        Dialect::Sqlite => SkipLockedProof::Refused("SQLite has one lock for all rows".into()),
     };
     match (choice, proof) {
         (StrategyChoice::Auto, proof) => {
             let strategy = match proof {
-                SkipLocked::Proven => Strategy::SkipLocked,
+                SkipLockedProof::Proven => Strategy::SkipLocked,
                 _ => Strategy::PreemptiveUpdate,
             };
             tracing::info!(%strategy, why = %proof, "strategy auto");
             Ok(strategy)
         }
-        (StrategyChoice::Exactly(strategy), SkipLocked::Proven) => Ok(strategy),
+        (StrategyChoice::Exactly(strategy), SkipLockedProof::Proven) => Ok(strategy),
         (StrategyChoice::Exactly(strategy), proof) => Err(unsupported(format!(
             "strategy {strategy} cannot work here: {proof}; use strategy preemptive_update or auto"
         ))),

@@ -12,10 +12,10 @@ pub(crate) trait ClaimStrategy: Send + Sync {
     /// Claims due messages of a queue, at most as many as the request asks for.
     async fn claim(self: Arc<Self>, request: ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Ends claims, and returns of each whether it was still its claim's to end.
+    /// Ends claims, and returns for each settlement whether the claim still held the message.
     async fn settle(self: Arc<Self>, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError>;
 
-    /// Extends the leases of claims, and returns of each whether it was still there.
+    /// Extends the leases of claims, and returns for each receipt whether the claim was still there.
     async fn renew(self: Arc<Self>, receipts: &[Receipt], lease: Lease) -> Result<Vec<Renewed>, StoreError>;
 
     /// Makes messages due again that were read ahead for claims that will not come, and waits until they are.

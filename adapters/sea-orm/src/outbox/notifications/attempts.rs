@@ -15,7 +15,7 @@ const RATE: &str = "provider rate";
 impl AttemptLog for SeaOrmOutbox {
     async fn note(&self, attempts: &[DeliveryAttempt]) -> Result<(), StoreError> {
         let attempts = attempts.to_vec();
-        self.detached(ATTEMPT, move |rooms| async move { rooms.notifications.attempts.note(attempts).await })
+        self.detached(ATTEMPT, move |state| async move { state.notifications.attempts.note(attempts).await })
             .await
     }
 
@@ -23,7 +23,7 @@ impl AttemptLog for SeaOrmOutbox {
         let messages = messages.to_vec();
         self.detached(
             ATTEMPT,
-            move |rooms| async move { rooms.notifications.attempts.attempts(&messages).await },
+            move |state| async move { state.notifications.attempts.attempts(&messages).await },
         )
         .await
     }
@@ -33,8 +33,8 @@ impl AttemptLog for SeaOrmOutbox {
 impl RateLimiter for SeaOrmOutbox {
     async fn grant(&self, provider: &ProviderName, rate: Rate, wanted: u32) -> Result<Grant, StoreError> {
         let provider = provider.clone();
-        self.detached(RATE, move |rooms| async move {
-            rooms.notifications.rates.grant(&provider, rate, wanted).await
+        self.detached(RATE, move |state| async move {
+            state.notifications.rates.grant(&provider, rate, wanted).await
         })
         .await
     }

@@ -21,16 +21,16 @@ impl PreferenceRepository for SeaOrmOutbox {
         addresses: &[Address],
     ) -> Result<ConsentsRead, StoreError> {
         let (recipients, addresses) = (recipients.to_vec(), addresses.to_vec());
-        self.detached(PREFERENCES, move |rooms| async move {
-            rooms.notifications.preferences.consents(&recipients, &addresses).await
+        self.detached(PREFERENCES, move |state| async move {
+            state.notifications.preferences.consents(&recipients, &addresses).await
         })
         .await
     }
 
     async fn change(&self, recipient: &str, changes: &[PreferenceChange]) -> Result<Preferences, StoreError> {
         let (recipient, changes) = (recipient.to_owned(), changes.to_vec());
-        self.detached(PREFERENCES, move |rooms| async move {
-            rooms.notifications.preferences.change(&recipient, &changes).await
+        self.detached(PREFERENCES, move |state| async move {
+            state.notifications.preferences.change(&recipient, &changes).await
         })
         .await
     }
@@ -45,16 +45,16 @@ impl Suppressions for SeaOrmOutbox {
         note: Option<String>,
     ) -> Result<(), StoreError> {
         let address = address.clone();
-        self.detached(SUPPRESSION, move |rooms| async move {
-            rooms.notifications.suppressions.suppress(&address, reason, note.as_deref()).await
+        self.detached(SUPPRESSION, move |state| async move {
+            state.notifications.suppressions.suppress(&address, reason, note.as_deref()).await
         })
         .await
     }
 
     async fn lift(&self, address: &Address) -> Result<bool, StoreError> {
         let address = address.clone();
-        self.detached(SUPPRESSION, move |rooms| async move {
-            rooms.notifications.suppressions.lift(&address).await
+        self.detached(SUPPRESSION, move |state| async move {
+            state.notifications.suppressions.lift(&address).await
         })
         .await
     }
@@ -64,8 +64,8 @@ impl Suppressions for SeaOrmOutbox {
         after: Option<Fingerprint>,
         limit: u32,
     ) -> Result<Vec<SuppressedAddress>, StoreError> {
-        self.detached(SUPPRESSION, move |rooms| async move {
-            rooms.notifications.suppressions.page(after.as_ref(), limit).await
+        self.detached(SUPPRESSION, move |state| async move {
+            state.notifications.suppressions.page(after.as_ref(), limit).await
         })
         .await
     }

@@ -13,20 +13,20 @@ const RECEIPT: &str = "receipt";
 impl DeliveryReceipts for SeaOrmOutbox {
     async fn take(&self, receipts: &[DeliveryReceipt]) -> Result<Vec<ReceiptTaken>, StoreError> {
         let receipts = receipts.to_vec();
-        self.detached(RECEIPT, move |rooms| async move { rooms.notifications.receipts.take(receipts).await })
+        self.detached(RECEIPT, move |state| async move { state.notifications.receipts.take(receipts).await })
             .await
     }
 
     async fn take_waiting(&self, within: Duration, limit: u32) -> Result<u64, StoreError> {
-        self.detached(RECEIPT, move |rooms| async move {
-            rooms.notifications.receipts.take_waiting(within, limit).await
+        self.detached(RECEIPT, move |state| async move {
+            state.notifications.receipts.take_waiting(within, limit).await
         })
         .await
     }
 
     async fn forget_waiting(&self, age: Duration, limit: u32) -> Result<u64, StoreError> {
-        self.detached(RECEIPT, move |rooms| async move {
-            rooms.notifications.receipts.forget_waiting(age, limit).await
+        self.detached(RECEIPT, move |state| async move {
+            state.notifications.receipts.forget_waiting(age, limit).await
         })
         .await
     }
@@ -35,7 +35,7 @@ impl DeliveryReceipts for SeaOrmOutbox {
         let messages = messages.to_vec();
         self.detached(
             RECEIPT,
-            move |rooms| async move { rooms.notifications.receipts.facts(&messages).await },
+            move |state| async move { state.notifications.receipts.facts(&messages).await },
         )
         .await
     }

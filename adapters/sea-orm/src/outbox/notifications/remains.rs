@@ -14,7 +14,7 @@ use crate::{
         remains::Remains,
         repositories::Repositories,
     },
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, state::OutboxState},
 };
 
 const DOCTOR: &str = "doctor";
@@ -23,9 +23,9 @@ impl SeaOrmOutbox {
     /// What an asynchronous failover has left that spans several transactions, of what has not changed for `quiet`, which is longer
     /// than anything that is under way takes; changes nothing and walks over whole tables.
     pub async fn failover_remains(&self, quiet: Duration) -> Result<FailoverRemains, StoreError> {
-        self.detached(DOCTOR, move |rooms| async move {
-            match are_there(&rooms).await? {
-                true => remains(&rooms).find(quiet).await,
+        self.detached(DOCTOR, move |state| async move {
+            match are_there(&state).await? {
+                true => remains(&state).find(quiet).await,
                 false => Ok(FailoverRemains::default()),
             }
         })
@@ -39,16 +39,16 @@ impl SeaOrmOutbox {
         found: &FailoverRemains,
     ) -> Result<FailoverRepair, StoreError> {
         let found = found.clone();
-        self.detached(DOCTOR, move |rooms| async move { remains(&rooms).repair(&found).await }).await
+        self.detached(DOCTOR, move |state| async move { remains(&state).repair(&found).await }).await
     }
 
     /// Whether the outbox has notification requests, so that settings of notifications matter.
     pub async fn has_notification_requests(&self) -> Result<bool, StoreError> {
-        self.detached(DOCTOR, move |rooms| async move {
-            if !are_there(&rooms).await? {
+        self.detached(DOCTOR, move |state| async move {
+            if !are_there(&state).await? {
                 return Ok(false);
             }
-            let db = &rooms.db;
+            let db = &state.db;
             let found = rows(db.relay(), DOCTOR, db.sql.notifications.are_used.bind(&Args::new())).await?;
             found.first().map_or(Ok(false), |row| Requests::read(row).map(|requests| requests.used))
         })
@@ -57,13 +57,13 @@ impl SeaOrmOutbox {
 }
 
 /// Whether the tables of notifications are there.
-async fn are_there(rooms: &Rooms) -> Result<bool, StoreError> {
-    Ok(applied(rooms.db.relay(), rooms.db.sql).await?.contains_key(&Capability::Notifications))
+async fn are_there(state: &OutboxState) -> Result<bool, StoreError> {
+    Ok(applied(state.db.relay(), state.db.sql).await?.contains_key(&Capability::Notifications))
 }
 
-fn remains(rooms: &Rooms) -> Remains<'_> {
-    let Repositories { requests, records, .. } = &rooms.notifications;
-    Remains { db: &rooms.db, enqueueing: &rooms.enqueueing, requests, records }
+fn remains(state: &OutboxState) -> Remains<'_> {
+    let Repositories { requests, records, .. } = &state.notifications;
+    Remains { db: &state.db, enqueueing: &state.enqueueing, requests, records }
 }
 
 row! {

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::{
     notifications::repositories::Repositories,
     notifications::{listing, requests::being_taken_in, restoring::Restoring},
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, state::OutboxState},
 };
 
 const SUBMIT: &str = "submit";
@@ -33,7 +33,7 @@ impl SubmitRequests<DatabaseTransaction> for SeaOrmOutbox {
         tx: &DatabaseTransaction,
         requests: &[NotificationRequest],
     ) -> Result<Vec<Submitted>, StoreError> {
-        let Rooms { transactions, notifications, .. } = &*self.rooms;
+        let OutboxState { transactions, notifications, .. } = &*self.state;
         transactions.check_backend(tx, SUBMIT)?;
         if requests.is_empty() {
             return Ok(Vec::new());
@@ -49,7 +49,7 @@ impl SeaOrmOutbox {
         let requests = requests.to_vec();
         self.detached(
             SUBMIT,
-            move |rooms| async move { rooms.notifications.requests.submit_now(&requests).await },
+            move |state| async move { state.notifications.requests.submit_now(&requests).await },
         )
         .await
     }
@@ -59,18 +59,18 @@ impl SeaOrmOutbox {
 impl RequestRepository for SeaOrmOutbox {
     async fn read(&self, ids: &[Uuid]) -> Result<Vec<Option<RequestRead>>, StoreError> {
         let ids = ids.to_vec();
-        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.read(&ids).await })
+        self.detached(REQUEST, move |state| async move { state.notifications.requests.read(&ids).await })
             .await
     }
 
     async fn note_steps(&self, steps: &[FanOutStep]) -> Result<Vec<StepNoted>, StoreError> {
         let steps = steps.to_vec();
-        self.detached(REQUEST, move |rooms| async move { rooms.notifications.fan_outs.note(&steps).await })
+        self.detached(REQUEST, move |state| async move { state.notifications.fan_outs.note(&steps).await })
             .await
     }
 
     async fn cancel(&self, id: Uuid) -> Result<Cancelled, StoreError> {
-        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.cancel(id).await })
+        self.detached(REQUEST, move |state| async move { state.notifications.requests.cancel(id).await })
             .await
     }
 }
@@ -79,8 +79,8 @@ impl RequestRepository for SeaOrmOutbox {
 impl MessageRepository for SeaOrmOutbox {
     async fn status(&self, ids: &[Uuid]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         let ids = ids.to_vec();
-        self.detached(MESSAGE, move |rooms| async move {
-            rooms.notifications.records.delivery_statuses(&ids).await
+        self.detached(MESSAGE, move |state| async move {
+            state.notifications.records.delivery_statuses(&ids).await
         })
         .await
     }
@@ -89,15 +89,15 @@ impl MessageRepository for SeaOrmOutbox {
         let ids = ids.to_vec();
         self.detached(
             MESSAGE,
-            move |rooms| async move { rooms.notifications.records.delivery_states(&ids).await },
+            move |state| async move { state.notifications.records.delivery_states(&ids).await },
         )
         .await
     }
 
     async fn since_1970(&self) -> Result<Duration, StoreError> {
-        self.detached(MESSAGE, move |rooms| async move {
+        self.detached(MESSAGE, move |state| async move {
             let now =
-                rooms.db.restarting_beside(MESSAGE, || rooms.db.now(rooms.db.callers(), MESSAGE)).await?;
+                state.db.restarting_beside(MESSAGE, || state.db.now(state.db.callers(), MESSAGE)).await?;
             Ok(Duration::from_micros(now.max(0).unsigned_abs()))
         })
         .await
@@ -107,22 +107,22 @@ impl MessageRepository for SeaOrmOutbox {
         let outcomes = outcomes.to_vec();
         self.detached(
             MESSAGE,
-            move |rooms| async move { rooms.notifications.records.conclude(outcomes).await },
+            move |state| async move { state.notifications.records.conclude(outcomes).await },
         )
         .await
     }
 
     async fn restore(&self, missing: &[MissingRecord]) -> Result<Vec<Option<DeliveryStatus>>, StoreError> {
         let missing = missing.to_vec();
-        self.detached(MESSAGE, move |rooms| async move {
-            let Repositories { fan_outs, records, erasing, .. } = &rooms.notifications;
-            Restoring { db: &rooms.db, fan_outs, records, erasing }.restore(&missing).await
+        self.detached(MESSAGE, move |state| async move {
+            let Repositories { fan_outs, records, erasing, .. } = &state.notifications;
+            Restoring { db: &state.db, fan_outs, records, erasing }.restore(&missing).await
         })
         .await
     }
 
     async fn reopen(&self, id: Uuid) -> Result<Option<DeliveryStatus>, StoreError> {
-        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.records.reopen(id).await }).await
+        self.detached(MESSAGE, move |state| async move { state.notifications.records.reopen(id).await }).await
     }
 }
 
@@ -130,7 +130,7 @@ impl MessageRepository for SeaOrmOutbox {
 impl DigestRepository for SeaOrmOutbox {
     async fn close(&self, digests: &[DigestPlace]) -> Result<Vec<Vec<KeptItem>>, StoreError> {
         let digests = digests.to_vec();
-        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.digests.close(&digests).await })
+        self.detached(MESSAGE, move |state| async move { state.notifications.digests.close(&digests).await })
             .await
     }
 }
@@ -138,7 +138,7 @@ impl DigestRepository for SeaOrmOutbox {
 #[async_trait]
 impl NotificationReports for SeaOrmOutbox {
     async fn progress(&self, id: Uuid) -> Result<Option<Progress>, StoreError> {
-        self.detached(REQUEST, move |rooms| async move { rooms.notifications.requests.progress(id).await })
+        self.detached(REQUEST, move |state| async move { state.notifications.requests.progress(id).await })
             .await
     }
 
@@ -148,14 +148,14 @@ impl NotificationReports for SeaOrmOutbox {
         after: Option<Uuid>,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
-        self.detached(MESSAGE, move |rooms| async move {
-            rooms.notifications.records.messages(id, after, limit).await
+        self.detached(MESSAGE, move |state| async move {
+            state.notifications.records.messages(id, after, limit).await
         })
         .await
     }
 
     async fn record(&self, message: Uuid) -> Result<Option<NotificationRecord>, StoreError> {
-        self.detached(MESSAGE, move |rooms| async move { rooms.notifications.records.one(message).await })
+        self.detached(MESSAGE, move |state| async move { state.notifications.records.one(message).await })
             .await
     }
 }
@@ -171,13 +171,13 @@ impl ListRequests for SeaOrmOutbox {
         let filter = filter.clone();
         self.detached(
             REQUEST,
-            move |rooms| async move { listing::list(&rooms.db, &filter, after, limit).await },
+            move |state| async move { listing::list(&state.db, &filter, after, limit).await },
         )
         .await
     }
 
     async fn listed(&self, id: Uuid) -> Result<Option<RequestListed>, StoreError> {
-        self.detached(REQUEST, move |rooms| async move { listing::one(&rooms.db, id).await }).await
+        self.detached(REQUEST, move |state| async move { listing::one(&state.db, id).await }).await
     }
 }
 
@@ -185,8 +185,8 @@ impl ListRequests for SeaOrmOutbox {
 impl EraseRecipient for SeaOrmOutbox {
     async fn erase(&self, recipient: &str, addresses: &[Address]) -> Result<Erased, StoreError> {
         let (recipient, addresses) = (recipient.to_owned(), addresses.to_vec());
-        self.detached("erase", move |rooms| async move {
-            rooms.notifications.erasing.erase(&recipient, &addresses).await
+        self.detached("erase", move |state| async move {
+            state.notifications.erasing.erase(&recipient, &addresses).await
         })
         .await
     }

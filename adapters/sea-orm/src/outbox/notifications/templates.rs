@@ -20,15 +20,15 @@ impl TemplateSource for SeaOrmOutbox {
         let id = id.to_owned();
         self.detached(
             TEMPLATES,
-            move |rooms| async move { rooms.notifications.templates.published(&id).await },
+            move |state| async move { state.notifications.templates.published(&id).await },
         )
         .await
     }
 
     async fn version(&self, id: &str, number: u32) -> Result<Option<Arc<TemplateVersion>>, StoreError> {
         let id = id.to_owned();
-        self.detached(TEMPLATES, move |rooms| async move {
-            rooms.notifications.templates.version(&id, number).await
+        self.detached(TEMPLATES, move |state| async move {
+            state.notifications.templates.version(&id, number).await
         })
         .await
     }
@@ -40,14 +40,14 @@ impl TemplateStore for SeaOrmOutbox {
         let (id, draft) = (id.to_owned(), draft.clone());
         self.detached(
             TEMPLATES,
-            move |rooms| async move { rooms.notifications.templates.save(&id, &draft).await },
+            move |state| async move { state.notifications.templates.save(&id, &draft).await },
         )
         .await
     }
 
     async fn draft(&self, id: &str) -> Result<Option<TemplateDraft>, StoreError> {
         let id = id.to_owned();
-        self.detached(TEMPLATES, move |rooms| async move { rooms.notifications.templates.draft(&id).await })
+        self.detached(TEMPLATES, move |state| async move { state.notifications.templates.draft(&id).await })
             .await
     }
 
@@ -55,14 +55,14 @@ impl TemplateStore for SeaOrmOutbox {
         let new = new.clone();
         self.detached(
             TEMPLATES,
-            move |rooms| async move { rooms.notifications.templates.publish(&new).await },
+            move |state| async move { state.notifications.templates.publish(&new).await },
         )
         .await
     }
 
     async fn templates(&self, after: Option<String>, limit: u32) -> Result<Vec<TemplateListed>, StoreError> {
-        self.detached(TEMPLATES, move |rooms| async move {
-            rooms.notifications.templates.page(after.as_deref(), limit).await
+        self.detached(TEMPLATES, move |state| async move {
+            state.notifications.templates.page(after.as_deref(), limit).await
         })
         .await
     }
@@ -74,8 +74,8 @@ impl TemplateStore for SeaOrmOutbox {
         limit: u32,
     ) -> Result<Vec<TemplateVersionListed>, StoreError> {
         let id = id.to_owned();
-        self.detached(TEMPLATES, move |rooms| async move {
-            rooms.notifications.templates.versions(&id, below, limit).await
+        self.detached(TEMPLATES, move |state| async move {
+            state.notifications.templates.versions(&id, below, limit).await
         })
         .await
     }

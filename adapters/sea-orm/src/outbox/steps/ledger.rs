@@ -9,7 +9,7 @@ use claimstream_ports::{
 use sea_orm::DatabaseTransaction;
 
 use crate::{
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, state::OutboxState},
     steps::ledger::{begin_step, change_step, find_step, lock_step},
     sweep::{
         round::{Round, before},
@@ -30,7 +30,7 @@ const LOCK: &str = "lock step";
 #[async_trait]
 impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
     async fn begin(&self, tx: &DatabaseTransaction, step: &NewStep) -> Result<Begun, StoreError> {
-        let Rooms { db, transactions, .. } = &*self.rooms;
+        let OutboxState { db, transactions, .. } = &*self.state;
         transactions.check_backend(tx, BEGIN)?;
         transactions.within(tx, BEGIN, begin_step(db, tx, step)).await
     }
@@ -42,14 +42,14 @@ impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
         from: &Step,
         change: &StepChange,
     ) -> Result<Option<Step>, StoreError> {
-        let Rooms { db, transactions, .. } = &*self.rooms;
+        let OutboxState { db, transactions, .. } = &*self.state;
         transactions.check_backend(tx, CHANGE)?;
         transactions.within(tx, CHANGE, change_step(db, tx, key, from, change)).await
     }
 
     async fn find(&self, tx: &DatabaseTransaction, key: &StepKey) -> Result<Option<Step>, StoreError> {
-        self.rooms.transactions.check_backend(tx, FIND)?;
-        find_step(&self.rooms.db, tx, key).await
+        self.state.transactions.check_backend(tx, FIND)?;
+        find_step(&self.state.db, tx, key).await
     }
 
     async fn lock(
@@ -58,8 +58,8 @@ impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
         key: &StepKey,
         wait: LockWait,
     ) -> Result<Locked, StoreError> {
-        self.rooms.transactions.check_backend(tx, LOCK)?;
-        lock_step(&self.rooms.db, tx, key, wait).await
+        self.state.transactions.check_backend(tx, LOCK)?;
+        lock_step(&self.state.db, tx, key, wait).await
     }
 }
 
@@ -67,13 +67,13 @@ impl StepLedger<DatabaseTransaction> for SeaOrmOutbox {
 #[async_trait]
 impl PurgeSteps for SeaOrmOutbox {
     fn step_retention(&self) -> std::time::Duration {
-        self.rooms.step_retention
+        self.state.step_retention
     }
 
     async fn purge_steps(&self) -> Result<u64, StoreError> {
-        let sweeper = Arc::clone(&self.rooms.sweeper);
-        let now = self.rooms.db.detached(SWEEP, async move { sweeper.fresh_now().await }).await?;
+        let sweeper = Arc::clone(&self.state.sweeper);
+        let now = self.state.db.detached(SWEEP, async move { sweeper.fresh_now().await }).await?;
         let bound = before(now, self.step_retention());
-        Round::of(&self.rooms.sweeper).steps(bound).await.map(|(steps, _)| steps)
+        Round::of(&self.state.sweeper).steps(bound).await.map(|(steps, _)| steps)
     }
 }

@@ -25,13 +25,13 @@ impl ListRuns for SeaOrmOutbox {
         limit: u32,
     ) -> Result<RunPage, StoreError> {
         let filter = filter.clone();
-        self.detached(RUNS, move |rooms| async move { runs::runs(&rooms.db, &filter, after, limit).await })
+        self.detached(RUNS, move |state| async move { runs::runs(&state.db, &filter, after, limit).await })
             .await
     }
 
     async fn steps(&self, scope: &str, run: &str, limit: u32) -> Result<Vec<StepListed>, StoreError> {
         let (scope, run) = (scope.to_owned(), run.to_owned());
-        self.detached(RUNS, move |rooms| async move { runs::steps(&rooms.db, &scope, &run, limit).await })
+        self.detached(RUNS, move |state| async move { runs::steps(&state.db, &scope, &run, limit).await })
             .await
     }
 }
@@ -39,6 +39,6 @@ impl ListRuns for SeaOrmOutbox {
 #[async_trait]
 impl ListTimers for SeaOrmOutbox {
     async fn timers(&self, after: Option<TimerPlace>, limit: u32) -> Result<TimerPage, StoreError> {
-        self.detached(TIMERS, move |rooms| async move { timers::timers(&rooms.db, after, limit).await }).await
+        self.detached(TIMERS, move |state| async move { timers::timers(&state.db, after, limit).await }).await
     }
 }

@@ -11,7 +11,7 @@ use sea_orm::DatabaseTransaction;
 
 use crate::{
     database::classify::corrupt,
-    outbox::{handle::SeaOrmOutbox, rooms::Rooms},
+    outbox::{handle::SeaOrmOutbox, state::OutboxState},
     steps::sagas,
 };
 
@@ -24,7 +24,7 @@ const CONTINUE: &str = "continue saga";
 #[async_trait]
 impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
     async fn note(&self, tx: &DatabaseTransaction, saga: &NewSaga) -> Result<(), StoreError> {
-        let Rooms { db, transactions, .. } = &*self.rooms;
+        let OutboxState { db, transactions, .. } = &*self.state;
         transactions.check_backend(tx, NOTE)?;
         saga.check().map_err(|e| corrupt(NOTE, e))?;
         transactions.within(tx, NOTE, sagas::note(db, tx, saga)).await
@@ -35,7 +35,7 @@ impl NoteSagas<DatabaseTransaction> for SeaOrmOutbox {
 impl SagaReports for SeaOrmOutbox {
     async fn saga(&self, scope: &str, id: SagaId) -> Result<Option<SagaRecord>, StoreError> {
         let scope = scope.to_owned();
-        self.detached(READ, move |rooms| async move { sagas::saga(&rooms.db, &scope, id).await }).await
+        self.detached(READ, move |state| async move { sagas::saga(&state.db, &scope, id).await }).await
     }
 
     async fn sagas_of(
@@ -46,8 +46,8 @@ impl SagaReports for SeaOrmOutbox {
         limit: u32,
     ) -> Result<Vec<SagaRecord>, StoreError> {
         let (scope, owner) = (scope.to_owned(), owner.to_owned());
-        self.detached(READ, move |rooms| async move {
-            sagas::sagas_of(&rooms.db, &scope, &owner, after, limit).await
+        self.detached(READ, move |state| async move {
+            sagas::sagas_of(&state.db, &scope, &owner, after, limit).await
         })
         .await
     }

@@ -126,6 +126,8 @@ impl RowClaim<'_> {
     }
 
     /// Marks due rows of a shard, at most as many as the arguments contain. Returns how many, and the end of their lease.
+    ///
+    /// A statement that is refused for a moment is sent again; one that uses `NOWAIT` returns no rows on a refusal instead.
     async fn mark(&self, shard: Shard, args: &Args) -> Result<(u32, i64), StoreError> {
         let db = self.db();
         match self.store.marking {

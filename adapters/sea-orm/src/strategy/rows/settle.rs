@@ -218,9 +218,9 @@ mod tests {
         let (timer, hand) = StoreTimer::by_hand();
         let options = OpenOptions { timer, ..OpenOptions::default() };
         let outbox = SeaOrmOutbox::open(&format!("sqlite://{}", file.display()), options).await.unwrap();
-        let rooms = &outbox.rooms;
+        let state = &outbox.state;
         let store =
-            RowStrategy::of(Arc::clone(&rooms.enqueueing), rooms.failover.clone(), Marking::PreemptiveUpdate);
+            RowStrategy::of(Arc::clone(&state.enqueueing), state.failover.clone(), Marking::PreemptiveUpdate);
         let one = [settlement()];
         let other = store.begin_ending(&one).await.unwrap();
         {

@@ -99,15 +99,15 @@ mod tests {
             budget: ByteBudget::default(),
             runs: None,
         };
-        let rooms = &outbox.rooms;
+        let state = &outbox.state;
         let lease = ShardLease::of(
-            Arc::clone(&rooms.db),
-            Arc::clone(&rooms.enqueueing),
-            rooms.failover.clone(),
+            Arc::clone(&state.db),
+            Arc::clone(&state.enqueueing),
+            state.failover.clone(),
             Order::None,
         );
         let lease = Arc::new(lease);
-        let (at_work, waits) = (Held::new(&rooms.db), Held::new(&rooms.db));
+        let (at_work, waits) = (Held::new(&state.db), Held::new(&state.db));
         let (key, timeout) = (ShardKey { queue: queue.clone(), shard: busy }, Duration::from_millis(30));
         let turn = lease.turn("settle", std::slice::from_ref(&key), &at_work, timeout).await;
         let turn = turn.ok().unwrap();

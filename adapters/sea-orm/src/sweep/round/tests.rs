@@ -65,7 +65,7 @@ mod on_a_file {
 
         /// Has another server take over, as the first connection to it would.
         fn take_over(&self, server: i64) {
-            self.outbox.rooms.db.health.servers.met(server);
+            self.outbox.state.db.health.servers.met(server);
         }
     }
 
@@ -90,7 +90,7 @@ mod on_a_file {
         on.outbox.enqueue_now(&messages(20)).await.unwrap();
         on.acknowledge(7).await;
         on.clock.advance(Retention::SHORTEST * 48);
-        let mut round = Round { window: 3, ..Round::of(&on.outbox.rooms.sweeper) };
+        let mut round = Round { window: 3, ..Round::of(&on.outbox.state.sweeper) };
         let bound = on.clock.micros() - 1;
         assert_eq!(round.bodies(bound).await.unwrap(), 7);
         assert_eq!(round.bodies(bound).await.unwrap(), 0);
@@ -107,7 +107,7 @@ mod on_a_file {
     /// Guard: what was finished before a connection broke is left to the whole sweep | src/sweep/sweeper.rs `check_server_since`: no `outage`
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_finished_before_a_connection_broke_keeps_its_body_while_it_is_live() {
-        keeps_the_body_of_what_is_live_again(|on| on.outbox.rooms.db.health.outage.note()).await;
+        keeps_the_body_of_what_is_live_again(|on| on.outbox.state.db.health.outage.note()).await;
     }
 
     /// A replica that takes over, or a server that comes back, may lack the acknowledgement; the message is live there and needs its body.
@@ -134,7 +134,7 @@ mod on_a_file {
         on.outbox.enqueue_now(&messages(2)).await.unwrap();
         on.acknowledge(2).await;
         on.clock.advance(Retention::SHORTEST * 48);
-        let mut round = Round::of(&on.outbox.rooms.sweeper);
+        let mut round = Round::of(&on.outbox.state.sweeper);
         on.take_over(2);
         let refused = round.bodies(on.clock.micros() - 1).await.unwrap_err();
         assert_eq!(refused.kind(), StoreErrorKind::Unavailable, "{refused}");

@@ -14,8 +14,8 @@ use crate::{
     sweep::{part::Part, sweeper::Sweeper},
 };
 
-/// The rooms of one outbox; all of its handles share them.
-pub(crate) struct Rooms {
+/// What all handles of one outbox share.
+pub(crate) struct OutboxState {
     pub(crate) db: Arc<Database>,
     pub(crate) transactions: CallerTransactions,
     pub(crate) enqueueing: Arc<Enqueueing>,
