@@ -58,7 +58,7 @@ impl Database {
         identities: &[Identity],
         step: impl FnOnce(&mut Tables) -> T,
     ) -> Result<T, StoreError> {
-        let _waiting = Waiting { database: self, writer };
+        let _waiting = WaitNote { database: self, writer };
         let mut step = Some(step);
         poll_fn(|cx| {
             let mut tables = self.tables();
@@ -131,12 +131,12 @@ impl Alarm {
 }
 
 /// Ends the note that a transaction waits, also if its caller gives up.
-struct Waiting<'a> {
+struct WaitNote<'a> {
     database: &'a Database,
     writer: Option<TransactionId>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitNote<'_> {
     fn drop(&mut self) {
         if let Some(writer) = self.writer {
             self.database.tables().open.stop_waiting(writer);

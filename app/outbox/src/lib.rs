@@ -61,7 +61,7 @@
 //!
 //! This crate shows what you name when you enqueue, read and operate. What a store or a lock implements stands in
 //! `claimstream-ports`, and its values in `claimstream-domain`. Inbox, sagas, TCC and timer events are `claimstream-steps`;
-//! pipelines for notifications are `claimstream-notifications`.
+//! a service that delivers them to people is `claimstream-notifications`.
 //!
 //! # Traces
 //!

@@ -25,9 +25,9 @@ struct State {
     /// [`begun`](KeyGroup::begun), because a group of the key may have ended, and another begun, before that is known.
     keys: HashMap<Ticket, (OrderingKey, Ticket)>,
     /// What may be yielded now.
-    freed: VecDeque<Waiting>,
+    freed: VecDeque<WaitingMessage>,
     /// What goes back.
-    revoked: Vec<Waiting>,
+    revoked: Vec<WaitingMessage>,
     /// How much is kept back.
     kept: HeldBack,
     /// Whether a message has come that is in a group.
@@ -35,7 +35,7 @@ struct State {
     stream: Option<Waker>,
 }
 
-type Waiting = (Ticket, Claimed);
+type WaitingMessage = (Ticket, Claimed);
 
 /// What a stream has in hand of one key.
 struct KeyGroup {
@@ -45,7 +45,7 @@ struct KeyGroup {
     last: (MessageId, Ticket),
     /// The one that may be yielded, or is out.
     first: Option<(MessageId, Ticket)>,
-    held: VecDeque<Waiting>,
+    held: VecDeque<WaitingMessage>,
 }
 
 impl KeyGroup {

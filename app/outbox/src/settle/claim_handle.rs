@@ -7,7 +7,7 @@ use claimstream_domain::{
 use futures::FutureExt;
 
 use super::{
-    pending::{Outcome, Outcomes, Pending, Reply},
+    pending::{Outcome, OutcomeSender, Outcomes, Pending},
     settler::Settler,
 };
 use crate::{
@@ -138,7 +138,7 @@ impl ClaimHandle {
         deadline: Duration,
         disposition: Disposition,
         class: DeadLetterClass,
-        reply: Reply,
+        reply: OutcomeSender,
     ) -> (Settlement, Pending) {
         let attempted = Attempted { attempt: self.attempt, class, is_event: self.is_event };
         let settlement = self.settler.setup.recorded(Settlement { receipt, disposition }, attempted);

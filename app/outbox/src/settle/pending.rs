@@ -17,7 +17,7 @@ pub(crate) struct Pending {
     pub(crate) attempted: Attempted,
     /// When the claim must no longer be relied on.
     pub(crate) deadline: Duration,
-    pub(crate) reply: Reply,
+    pub(crate) reply: OutcomeSender,
     /// The refusal of a settlement that the store refused for good. It is the outcome, and not that of the burial that takes its place.
     pub(crate) refused: Option<Arc<StoreError>>,
 }
@@ -34,7 +34,7 @@ pub(crate) type Outcome = Result<Settled, Arc<StoreError>>;
 pub(crate) type Others = Vec<(usize, Outcome)>;
 
 /// Where the outcome of one settlement goes. If it is dropped without one, the outcome is that the settlement was given up.
-pub(crate) struct Reply {
+pub(crate) struct OutcomeSender {
     /// `None` once it has been sent.
     to: Option<Arc<Outcomes>>,
     number: usize,
@@ -47,7 +47,12 @@ struct Received {
 }
 
 impl Pending {
-    pub(crate) fn new(ticket: Ticket, attempted: Attempted, deadline: Duration, reply: Reply) -> Self {
+    pub(crate) fn new(
+        ticket: Ticket,
+        attempted: Attempted,
+        deadline: Duration,
+        reply: OutcomeSender,
+    ) -> Self {
         Self { ticket, attempted, deadline, reply, refused: None }
     }
 
@@ -62,8 +67,8 @@ impl Outcomes {
         Arc::new(Self(Mutex::new(Received { missing: settlements, others: Vec::new(), waker: None })))
     }
 
-    pub(crate) fn reply(self: &Arc<Self>, number: usize) -> Reply {
-        Reply { to: Some(Arc::clone(self)), number }
+    pub(crate) fn reply(self: &Arc<Self>, number: usize) -> OutcomeSender {
+        OutcomeSender { to: Some(Arc::clone(self)), number }
     }
 
     /// Ready once, when all outcomes have come.
@@ -92,7 +97,7 @@ impl Outcomes {
     }
 }
 
-impl Reply {
+impl OutcomeSender {
     pub(crate) fn send(mut self, outcome: Outcome) {
         if let Some(to) = self.to.take() {
             to.note(self.number, outcome);
@@ -100,7 +105,7 @@ impl Reply {
     }
 }
 
-impl Drop for Reply {
+impl Drop for OutcomeSender {
     fn drop(&mut self) {
         if let Some(to) = self.to.take() {
             let given_up = StoreError::new(StoreErrorKind::Unavailable, "settle", "its batch was given up");

@@ -33,7 +33,7 @@ impl LocalWakeup {
 #[async_trait]
 impl Wakeup for LocalWakeup {
     async fn wait(&self, queue: &QueueName) {
-        Waiting { wakeup: self, queue, waiter: None }.await;
+        Waiter { wakeup: self, queue, waiter: None }.await;
     }
 
     async fn wake(&self, queue: &QueueName) -> Result<(), StoreError> {
@@ -63,7 +63,7 @@ impl Signal {
 }
 
 /// A waiter among the waiters of one queue, given up when it is dropped.
-struct Waiting<'a> {
+struct Waiter<'a> {
     wakeup: &'a LocalWakeup,
     queue: &'a QueueName,
     waiter: Option<WaiterId>,
@@ -76,7 +76,7 @@ struct WaiterId {
     count: u64,
 }
 
-impl Future for Waiting<'_> {
+impl Future for Waiter<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -101,7 +101,7 @@ impl Future for Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let Some(waiter) = self.waiter else { return };
         if let Some(signal) = self.wakeup.signals().get_mut(self.queue) {

@@ -38,7 +38,7 @@ pub(super) fn add_to(suite: &mut Suite, place: &Place) {
     place.add(suite, "auto", keep(), what, leaves_what_a_message_may_come_for);
     // Guard: a purge stops at the oldest message that is alive | adapters/sea-orm/src/sweep/round.rs: `alive`
     // ignored
-    // Guard: dead letters count as alive for a purge | adapters/sea-orm/src/sweep/steps.rs: dead letters are
+    // Guard: dead letters count as alive for a purge | adapters/sea-orm/src/sweep/alive.rs: dead letters are
     // left out
     // Guard: a revived message keeps its age | adapters/sea-orm/src/sql/dead_letters/revive_message.sql: no
     // `first_at`

@@ -18,7 +18,7 @@ use crate::{
             row_claim::{CLAIM, RowClaim},
             skip_locked::lock_and_mark,
         },
-        shared::shard_walk::{Progress, Step},
+        shared::shard_walk::{WalkProgress, WalkStep},
     },
 };
 
@@ -59,14 +59,14 @@ impl RowClaim<'_> {
     async fn walk_shards(&mut self) -> Result<(), StoreError> {
         loop {
             let progress = match self.marked {
-                enough if enough >= self.request.limit => Progress::Enough,
-                0 => Progress::Nothing,
-                _ => Progress::Some,
+                enough if enough >= self.request.limit => WalkProgress::Enough,
+                0 => WalkProgress::Nothing,
+                _ => WalkProgress::Some,
             };
             match self.walk.next(progress, self.db().clock.elapsed()) {
-                Step::Look => self.look().await?,
-                Step::Visit(shard) => self.visit(shard).await?,
-                Step::Done => return Ok(()),
+                WalkStep::Look => self.look().await?,
+                WalkStep::Visit(shard) => self.visit(shard).await?,
+                WalkStep::Done => return Ok(()),
             }
         }
     }

@@ -236,7 +236,7 @@ mod tests {
         let mut in_time = pin!(store.settle_rows(&one));
         assert!(poll!(&mut in_time).is_pending());
         drop(other);
-        // No time passes: without a notification it would wait for ever.
+        // No time passes: unless it is notified, it waits for ever.
         assert_eq!(in_time.await.unwrap(), [Settled::Superseded]);
         let _ = std::fs::remove_file(file);
     }

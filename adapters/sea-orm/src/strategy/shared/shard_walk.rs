@@ -17,7 +17,7 @@ pub(crate) struct ShardWalk<'a> {
 
 /// What a claim does next on its walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum WalkStep {
     /// It looks without locks which shards have due messages, and notes them.
     Look,
     /// It takes messages from this shard.
@@ -28,7 +28,7 @@ pub(crate) enum Step {
 
 /// How much a claim has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Progress {
+pub(crate) enum WalkProgress {
     Nothing,
     Some,
     /// It takes no more.
@@ -41,24 +41,24 @@ impl<'a> ShardWalk<'a> {
     }
 
     /// The next step of a claim that has taken so much; `now` is monotonic.
-    pub(crate) fn next(&mut self, progress: Progress, now: Duration) -> Step {
+    pub(crate) fn next(&mut self, progress: WalkProgress, now: Duration) -> WalkStep {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         if begins && self.known.wants_look(&self.queue, now) {
             self.note_look();
-            return Step::Look;
+            return WalkStep::Look;
         }
-        if progress == Progress::Enough {
-            return Step::Done;
+        if progress == WalkProgress::Enough {
+            return WalkStep::Done;
         }
         match self.next_hot() {
             Some(shard) => {
                 self.note_visited(shard);
-                Step::Visit(shard)
+                WalkStep::Visit(shard)
             }
-            None if self.has_looked || progress == Progress::Some => Step::Done,
+            None if self.has_looked || progress == WalkProgress::Some => WalkStep::Done,
             None => {
                 self.note_look();
-                Step::Look
+                WalkStep::Look
             }
         }
     }
@@ -104,12 +104,12 @@ mod tests {
     fn the_first_walk_looks_and_visits_each_shard_once_that_the_look_found_due() {
         let ((known, queue), [one, two]) = (known(), shards([1, 2]));
         let mut walk = ShardWalk::of(&known, queue.clone());
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Look);
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Look);
         known.heat(&queue, &[one, two], 0, NOW);
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Visit(one));
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Visit(one));
         known.full(&queue, one);
-        assert_eq!(walk.next(Progress::Some, NOW), Step::Visit(two));
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Done, "one look is enough");
+        assert_eq!(walk.next(WalkProgress::Some, NOW), WalkStep::Visit(two));
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Done, "one look is enough");
         assert_eq!(walk.visited(), [one, two]);
         assert_eq!(known.next_hot(&queue, &[]), Some(one), "what came back full waits for the next walk");
     }
@@ -119,11 +119,11 @@ mod tests {
         let ((known, queue), [hot]) = (known(), shards([3]));
         known.heat(&queue, &[hot], 0, NOW);
         let mut walk = ShardWalk::of(&known, queue.clone());
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Visit(hot));
-        assert_eq!(walk.next(Progress::Some, NOW), Step::Done);
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Visit(hot));
+        assert_eq!(walk.next(WalkProgress::Some, NOW), WalkStep::Done);
         let mut walk = ShardWalk::of(&known, queue);
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Look);
-        assert_eq!(walk.next(Progress::Nothing, NOW), Step::Done, "the look found nothing");
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Look);
+        assert_eq!(walk.next(WalkProgress::Nothing, NOW), WalkStep::Done, "the look found nothing");
     }
 
     /// Guard: no claim lasts for long without a look at all shards | `next`: `wants_look` is not asked
@@ -132,8 +132,8 @@ mod tests {
         let ((known, queue), [hot]) = (known(), shards([3]));
         known.heat(&queue, &[hot], 0, NOW);
         let mut walk = ShardWalk::of(&known, queue.clone());
-        assert_eq!(walk.next(Progress::Enough, NOW + Duration::from_secs(2)), Step::Look);
-        assert_eq!(walk.next(Progress::Enough, NOW), Step::Done);
+        assert_eq!(walk.next(WalkProgress::Enough, NOW + Duration::from_secs(2)), WalkStep::Look);
+        assert_eq!(walk.next(WalkProgress::Enough, NOW), WalkStep::Done);
         assert_eq!(known.next_hot(&queue, &[]), Some(hot), "a claim that has enough takes no shard's turn");
     }
 
@@ -147,8 +147,8 @@ mod tests {
         walk.note_visited(one);
         known.full(&queue, two);
         let later = NOW + Duration::from_secs(9);
-        assert_eq!(walk.next(Progress::Nothing, later), Step::Visit(three));
-        assert_eq!(walk.next(Progress::Nothing, later), Step::Visit(two));
-        assert_eq!(walk.next(Progress::Nothing, later), Step::Done);
+        assert_eq!(walk.next(WalkProgress::Nothing, later), WalkStep::Visit(three));
+        assert_eq!(walk.next(WalkProgress::Nothing, later), WalkStep::Visit(two));
+        assert_eq!(walk.next(WalkProgress::Nothing, later), WalkStep::Done);
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     database::{dialect::Dialect, held::Held},
     strategy::{
         shard_lease::{claim::collected::Collected, give_back::give_back, leases::ShardLease},
-        shared::shard_walk::{Progress, ShardWalk, Step},
+        shared::shard_walk::{ShardWalk, WalkProgress, WalkStep},
     },
 };
 
@@ -80,14 +80,14 @@ impl<'a> Claiming<'a> {
     pub(super) async fn walk_shards(&mut self) -> Result<(), StoreError> {
         loop {
             let progress = match self.collected.taken.is_empty() {
-                _ if !self.wants_more() => Progress::Enough,
-                true => Progress::Nothing,
-                false => Progress::Some,
+                _ if !self.wants_more() => WalkProgress::Enough,
+                true => WalkProgress::Nothing,
+                false => WalkProgress::Some,
             };
             match self.walk.next(progress, self.store.db.clock.elapsed()) {
-                Step::Look => self.look().await?,
-                Step::Visit(shard) => self.visit(shard).await?,
-                Step::Done => return Ok(()),
+                WalkStep::Look => self.look().await?,
+                WalkStep::Visit(shard) => self.visit(shard).await?,
+                WalkStep::Done => return Ok(()),
             }
         }
     }
