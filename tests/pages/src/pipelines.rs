@@ -37,11 +37,14 @@ async fn supervise(relay: Relay) -> Result<(), Failure> {
     let handler = handler_fn(|_| async { Verdict::ack() });
     let pipeline = relay.pipeline("orders", handler)?;
     let monitor = pipeline.monitor();
-    let healthy = move || match monitor.state() {
-        PipelineState::Failing { since, error, .. } if since > Duration::from_secs(60) => {
+    let healthy = move || match (monitor.state(), monitor.silent_for()) {
+        (PipelineState::Failing { since, error, .. }, _) if since > Duration::from_secs(60) => {
             Err(error.to_string())
         }
-        PipelineState::Ended => Err("the pipeline has ended".to_owned()),
+        (PipelineState::Ended, _) => Err("the pipeline has ended".to_owned()),
+        (_, Some(silent)) if silent > Duration::from_secs(25) => {
+            Err(format!("the pipeline has not moved for {silent:?}"))
+        }
         _ => Ok(()),
     };
     tokio::select! {

@@ -2,21 +2,23 @@
 
 use std::{sync::Arc, time::Duration};
 
-use claimstream::{Compose, Enqueue, NewMessage, Relay, RelayConfig, StoreError, StoreErrorKind};
+use claimstream::{Compose, Enqueue, Message, NewMessage, Relay, RelayConfig};
 use claimstream_memory::MemoryStore;
-use claimstream_ports::mock::MockEnqueue;
+use claimstream_ports::{StoreError, StoreErrorKind, mock::MockEnqueue};
 use claimstream_tokio::TokioTimer;
 use futures::TryStreamExt;
 
-use super::Failure;
-
 pub(super) async fn runs() {
-    in_memory().await.expect("the test of the page");
+    a_delayed_order_is_delivered().await.expect("the test of the page");
     let refused = scripted().enqueue(&MyTransaction, &[]).await;
     assert_eq!(refused.expect_err("the scripted error").kind(), StoreErrorKind::Unavailable);
 }
 
-async fn in_memory() -> Result<(), Failure> {
+async fn deliver(message: &Message) -> Result<u32, serde_json::Error> {
+    serde_json::from_slice(message.payload.bytes())
+}
+
+async fn a_delayed_order_is_delivered() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let store = Arc::new(MemoryStore::with_manual_clock());
     let tx = store.begin();
     store.enqueue(&tx, &[NewMessage::json("orders", &7)?.deliver_after(Duration::from_secs(60))]).await?;
@@ -26,6 +28,7 @@ async fn in_memory() -> Result<(), Failure> {
     let relay = Relay::new(store.clone(), TokioTimer::new(), RelayConfig::default());
     let claim = relay.claims("orders")?.try_next().await?.ok_or("a message")?;
     assert_eq!(claim.attempt(), 1);
+    assert_eq!(deliver(claim.message()).await?, 7);
     claim.ack().await?;
     Ok(())
 }
