@@ -11,6 +11,7 @@ use crate::StoreError;
 ///
 /// Callers owe: they note an action before they do it, and do not do it if that fails, so that no action is without its entry. An entry
 /// may be without its action.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait AuditLog: Send + Sync {
     /// Notes what an operator is about to do, or what a long work has done.

@@ -20,6 +20,7 @@ pub trait BatchHandler: Send + Sync {
 /// Implementors owe: the first verdict on a message counts from the moment it is given, whatever becomes of the handler afterwards.
 ///
 /// Callers may rely on it that giving a verdict never blocks and never panics.
+#[cfg_attr(feature = "mock", mockall::automock)]
 pub trait Verdicts: Send + Sync {
     /// Ends the attempt at the message at this index of the batch. A second verdict on the same message, one on a message
     /// that is no longer ours, and an index beyond the batch change nothing.

@@ -5,6 +5,7 @@ use claimstream_domain::{HoldLimit, Reason, Received};
 ///
 /// Implementors owe: a message is given again, here or to another consumer, until its [`Delivery`] was finished. The messages of
 /// one key come in the order in which the broker keeps them. A lost connection is an error once; the next call connects again.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Consume: Send + Sync {
     /// Waits for the next message. A future that is dropped loses none.

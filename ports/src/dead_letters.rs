@@ -9,6 +9,7 @@ use crate::StoreError;
 /// [`list`](Self::list) reads what letters carry; a page looks at a bounded number of letters, so it may have few, or none, and still name
 /// a next one; a revived message is due at once with no attempts counted and has left the dead letters in the same
 /// transaction; a purged one is gone for good; nothing else ever leaves the dead letters.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
     /// The dead letters that match, newest first, at most `limit`, with all that they carry.

@@ -10,6 +10,7 @@ use crate::{StoreError, StoreErrorKind};
 /// as long as their memory lasts; release and renewal only by the holder of that fence; keys compared byte by byte, of at
 /// most [`LockGuard::MAX_KEY_BYTES`], longer ones refused; times by their own clock; an end
 /// in bounded time, an error if it must be.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait DistributedLock: Send + Sync {
     /// Takes the lock, or answers `None` at once if it is held.

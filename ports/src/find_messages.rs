@@ -6,6 +6,7 @@ use crate::StoreError;
 /// Answers people's questions about single messages; no decision is made by it.
 ///
 /// Implementors owe: an answer is exact at one moment of the call; no call reads a queue as a whole.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait FindMessages: Send + Sync {
     /// Where messages stand; one answer for each, in order.

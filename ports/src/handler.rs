@@ -8,6 +8,7 @@ use claimstream_domain::{Claimed, Verdict};
 /// pipeline's `handle_timeout`, or when the pipeline stops.
 ///
 /// Callers may rely on nothing: a panic counts as a failed attempt.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Handler: Send + Sync {
     /// Handles one message.

@@ -6,6 +6,7 @@ use crate::StoreError;
 /// Shows people which instances work and what they hold; no decision is made by it.
 ///
 /// Implementors owe: each call reads a range of keys of at most `limit` rows, or those of one queue.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ListInstances: Send + Sync {
     /// The instances that follow `after`, by id, at most `limit`; those that ended long ago have been swept.

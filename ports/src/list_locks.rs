@@ -9,6 +9,7 @@ use crate::StoreError;
 /// [`DistributedLock::release`](crate::DistributedLock::release) does nothing if another holder has come meanwhile.
 ///
 /// Implementors owe: a call reads a range of keys of at most `limit` rows.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ListLocks: Send + Sync {
     /// The locks behind `after`, by key, at most `limit`; also those that have lapsed, until they are swept.

@@ -12,6 +12,7 @@ use crate::StoreError;
 ///
 /// Callers may rely on: a stream stops within its [`idle_max`](claimstream_domain::Pacing::idle_max), or within two seconds if that is less, and begins again within
 /// `idle_max`. Messages that it had claimed before are still handed out.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait PauseQueues: Send + Sync {
     /// Pauses a queue; `false` if it was paused already, which leaves the earlier note.

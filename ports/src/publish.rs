@@ -12,6 +12,7 @@ use claimstream_domain::{Publication, Published};
 /// * A lost connection makes publications `Unconfirmed`; the next call connects again.
 ///
 /// Callers may publish again what was not confirmed. The broker may then have it twice, under the same id.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Publish: Send + Sync {
     /// Publishes messages, all of one call together.

@@ -8,6 +8,7 @@ use crate::StoreError;
 /// Implementors owe: each call reads one row by its primary key; only [`carried`](Self::carried) reads a payload. A store that keeps the
 /// bodies of finished messages for a while shows them for as long. A dead letter is read through [`DeadLetters`](crate::DeadLetters): its
 /// body may be gone here.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ReadMessages: Send + Sync {
     /// What is kept of a message, without its payload; `None` if nothing is.

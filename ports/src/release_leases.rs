@@ -11,6 +11,7 @@ use crate::StoreError;
 ///
 /// Callers may rely on: no message is lost, and none is accepted twice. The holder learns of it with its next call, and may still
 /// be handling what it has; so a handler may run twice, as after a lease that has run out. Any instance may take the shard then, its holder too.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ReleaseLeases: Send + Sync {
     /// A lease as it stands now; `None` if the shard was never leased.

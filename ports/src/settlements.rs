@@ -25,6 +25,7 @@ use crate::StoreError;
 /// Callers may rely on: after an error, the same call may be made again, and so may one about the entries that were answered
 /// with `Unknown`; a receipt whose renewal ended in an error or is `Unknown` settles and renews the claim whether or not the
 /// renewal took effect.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Settlements: Send + Sync {
     /// Ends claims, each as its settlement says; answers one outcome for each.

@@ -6,6 +6,7 @@ use crate::StoreError;
 /// "Maybe there is work": cuts a relay's idle wait short.
 ///
 /// A wakeup may be lost and may come for nothing; correctness never rests on it.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Wakeup: Send + Sync {
     /// Waits until a message may have been enqueued into `queue` since the last wait ended.

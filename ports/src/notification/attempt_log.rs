@@ -12,6 +12,7 @@ use crate::StoreError;
 /// Remembers which provider was asked to deliver which message, when, and what it answered.
 ///
 /// Implementors owe: what is noted twice, as after a lost answer, is there once; nothing outlives its message by more than a sweep.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait AttemptLog: Send + Sync {
     /// Notes attempts, all of them or none.

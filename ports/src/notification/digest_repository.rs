@@ -7,6 +7,7 @@ use crate::StoreError;
 /// Keeps the items of digests: messages that wait to be delivered together.
 ///
 /// Items come in with the steps of fan-outs, in [`note_steps`](super::RequestRepository::note_steps).
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait DigestRepository: Send + Sync {
     /// Closes digests and answers their items, in order; no item for a digest that has none left.

@@ -9,6 +9,7 @@ use crate::StoreError;
 /// Implementors owe: ids and names are compared byte by byte, and lists are in that order; what
 /// [`DirectoryEntry::check_user`] and its neighbours refuse is an error of the kind `Corrupt`, and nothing changes; a call that was
 /// repeated changes nothing more; users that are put or removed by two calls at a time end as one of the two wanted.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait DirectoryRepository: Send + Sync {
     /// Puts users in, each in place of the entry that its id has, and into a segment if one is named: all of it or nothing.

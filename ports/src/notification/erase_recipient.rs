@@ -4,6 +4,7 @@ use claimstream_domain::notification::consent::Address;
 use crate::StoreError;
 
 /// Removes what is kept of a recipient, as the law lets people ask for it.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait EraseRecipient: Send + Sync {
     /// Removes addresses and content of the recipient of this key, such as `user:u-1`, and keeps the counts.

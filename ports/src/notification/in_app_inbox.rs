@@ -10,6 +10,7 @@ use crate::StoreError;
 ///
 /// Implementors owe: an entry whose id is known is left as it is, read or not; an entry belongs to one user, and a call that names
 /// another one neither shows nor changes it.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait InAppInbox: Send + Sync {
     /// Puts entries in: all of them, or none that was not there before.

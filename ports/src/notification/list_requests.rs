@@ -11,6 +11,7 @@ use crate::StoreError;
 /// Implementors owe: pages that follow each other name each request that matches once, in the order in which they were taken in,
 /// whatever is taken in meanwhile; a call looks at a bounded number of requests, so a page may have few of them, or none, and
 /// still name a next one.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ListRequests: Send + Sync {
     /// The requests that match and are older than `after`, at most `limit`.

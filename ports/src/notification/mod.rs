@@ -37,3 +37,22 @@ pub use template_source::TemplateSource;
 pub use template_store::{
     NewTemplateVersion, TemplateDraft, TemplateListed, TemplateStore, TemplateVersionListed,
 };
+
+/// The mocks of these ports; the module `mock` of the root exports them.
+#[cfg(feature = "mock")]
+pub(crate) mod mock {
+    pub use super::{
+        attempt_log::MockAttemptLog,
+        digest_repository::MockDigestRepository,
+        directory_repository::MockDirectoryRepository,
+        erase_recipient::MockEraseRecipient,
+        in_app_inbox::MockInAppInbox,
+        list_requests::MockListRequests,
+        preferences::{MockPreferenceRepository, MockSuppressions},
+        rate_limiter::MockRateLimiter,
+        receipts::MockDeliveryReceipts,
+        recipient_directory::MockRecipientDirectory,
+        requests::{MockMessageRepository, MockNotificationReports, MockRequestRepository},
+        template_source::MockTemplateSource,
+    };
+}

@@ -9,6 +9,7 @@ use claimstream_domain::{
 use crate::{StoreError, StoreErrorKind};
 
 /// Keeps what recipients want.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait PreferenceRepository: Send + Sync {
     /// Reads what recipients want, by the keys of [`preference_key`](claimstream_domain::notification::consent::preference_key),
@@ -51,6 +52,7 @@ pub struct ConsentsRead {
 }
 
 /// Keeps addresses that must not be written to.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait Suppressions: Send + Sync {
     /// Suppresses an address.

@@ -7,6 +7,7 @@ use crate::StoreError;
 ///
 /// Implementors owe: all callers together get no more tokens in any time than the rate allows and one
 /// [block](Rate::block); a caller that asks again after [`Grant::next`] gets a token unless others were faster.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait RateLimiter: Send + Sync {
     /// Takes up to `wanted` tokens, to be used at once.

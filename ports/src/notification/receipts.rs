@@ -18,6 +18,7 @@ use crate::StoreError;
 ///
 /// A reference is that of the newest attempt of the receipt's provider that has it. One that no attempt has waits: a provider may be
 /// faster than the note of its answer.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait DeliveryReceipts: Send + Sync {
     /// Takes receipts; one answer for each, in order. A call that failed is repeated whole.

@@ -7,6 +7,7 @@ use crate::StoreError;
 ///
 /// Implementors owe errors of two kinds: one that may pass is `Transient` or `Unavailable`, one that does not pass by itself is any
 /// other. Both put the request off, and count an attempt.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait RecipientDirectory: Send + Sync {
     /// The users of these ids.

@@ -41,6 +41,7 @@ pub struct BeingTakenIn(pub String);
 pub struct UnreadableRequest(pub String);
 
 /// Keeps requests and where they stand, and the records of their messages.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait RequestRepository: Send + Sync {
     /// Reads requests; one answer for each id, in order, `None` if there is no such request.
@@ -137,6 +138,7 @@ pub struct CancelledMessages {
 }
 
 /// Keeps messages and where they stand.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait MessageRepository: Send + Sync {
     /// Where messages stand, in order; `None` for one that is not kept.
@@ -229,6 +231,7 @@ pub struct MessageOutcome {
 }
 
 /// Answers people's questions about requests.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait NotificationReports: Send + Sync {
     /// How far a request has come; `None` if there is none.

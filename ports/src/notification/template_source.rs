@@ -8,6 +8,7 @@ use crate::StoreError;
 /// Knows the templates that are sent.
 ///
 /// Implementors owe: a version lacks none of the templates that it includes, and a version with a number never changes.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait TemplateSource: Send + Sync {
     /// The version of the template `id` that is sent now; `None` if no such template is published.

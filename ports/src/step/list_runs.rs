@@ -10,6 +10,7 @@ use crate::StoreError;
 /// and still name a next one.
 ///
 /// A run is open by its row alone. Steps that a saga takes in other databases are listed there, and are no runs.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait ListRuns: Send + Sync {
     /// The runs that match and stand behind `after`, at most `limit`.

@@ -9,3 +9,9 @@ pub use list_runs::ListRuns;
 pub use list_timers::ListTimers;
 pub use purge_steps::PurgeSteps;
 pub use step_ledger::{LockWait, Locked, StepLedger};
+
+/// The mocks of these ports; the module `mock` of the root exports them.
+#[cfg(feature = "mock")]
+pub(crate) mod mock {
+    pub use super::{list_runs::MockListRuns, list_timers::MockListTimers, purge_steps::MockPurgeSteps};
+}

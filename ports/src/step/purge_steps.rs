@@ -10,6 +10,7 @@ use crate::StoreError;
 /// that is changed while they go stays; and
 /// none goes that was changed after the oldest message that is live or a dead letter in the same store had come into
 /// being, because that message may still come for it; and none of a run that has not ended, however old it is.
+#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait PurgeSteps: Send + Sync {
     /// How long the steps of a run are kept after its last change.
