@@ -17,7 +17,7 @@
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let store = Arc::new(MemoryStore::new()); // or a database
 //!
-//!     // Where orders are paid: the message exists exactly if the transaction commits.
+//!     // Where orders are paid: the message exists if and only if the transaction commits.
 //!     let tx = store.begin();
 //!     store.enqueue(&tx, &[NewMessage::json("orders", &"order 7 is paid")?]).await?;
 //!     tx.commit();

@@ -2,25 +2,31 @@ use super::tree::{File, Tree};
 
 /// Documents and the comments and texts of the library name the actor of a sentence, and none of the phrases that hide it.
 pub(super) fn name_the_actor(tree: &Tree) -> Vec<String> {
-    let documents = tree.files("docs", ".md", 20).into_iter().chain(tree.files_at_the_root(".md", 4));
-    let documents = documents.filter(|file| file.path != "CONTRIBUTING.md"); // It lists the phrases.
     let sources = ["domain/src", "ports/src", "app", "adapters", "examples", "tests"]
         .map(|folder| tree.files(folder, ".rs", 3));
     let sources = sources.into_iter().flatten().filter(|file| file.path != OURS);
     let statements = tree.files("adapters/sea-orm/src/sql", ".sql", 50);
     let everywhere =
-        documents.chain(sources).chain(statements.clone()).flat_map(|file| complaints(&file, &REFUSED));
+        documents(tree).chain(sources).chain(statements.clone()).flat_map(|file| complaints(&file, &REFUSED));
     let core = CORE.map(|folder| tree.files(folder, ".rs", 3)).into_iter().flatten();
     let core = core.chain(statements.into_iter().map(comments));
     let core = core.filter(|file| !NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
     let tests = TESTS.map(|folder| tree.files(folder, ".rs", 1)).into_iter().flatten();
     let tests: Vec<_> = tests.filter(|file| file.path != OURS).collect();
     let core: Vec<_> = core.collect();
+    let pages: Vec<_> = documents(tree).collect();
     let named_well =
         core.iter().filter(|file| !NAMES_NOT_YET.iter().any(|begin| file.path.starts_with(begin)));
     let names = named_well.chain(&tests).flat_map(named);
-    let checked = core.iter().chain(&tests).flat_map(|file| complaints(file, &REFUSED_WORDS));
+    let checked = core.iter().chain(&tests).chain(&pages).flat_map(|file| complaints(file, &REFUSED_WORDS));
     everywhere.chain(checked).chain(names).collect()
+}
+
+/// Every page, without the one that lists the phrases.
+fn documents(tree: &Tree) -> impl Iterator<Item = File> {
+    let folders = ["docs", "app", "adapters", "peers"].map(|folder| tree.files(folder, ".md", 1));
+    let pages = folders.into_iter().flatten().chain(tree.files_at_the_root(".md", 4));
+    pages.filter(|file| file.path != "CONTRIBUTING.md")
 }
 
 /// Where no word of [`REFUSED_WORDS`] is left, and in the comments of statements; the other folders follow.
@@ -87,8 +93,8 @@ const REFUSED: [&str; 9] = [
 ];
 
 /// Words that the field does not use, or that hide the actor.
-const REFUSED_WORDS: [&str; 9] =
-    ["nobody", "somebody", "anybody", "anew", "beside", "told", "heard", "in vain", "patience"];
+const REFUSED_WORDS: [&str; 10] =
+    ["nobody", "somebody", "anybody", "anew", "beside", "told", "heard", "in vain", "patience", "exactly if"];
 
 fn complaints(file: &File, refused: &[&str]) -> Vec<String> {
     let lines = file.text.lines().enumerate();

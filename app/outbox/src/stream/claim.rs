@@ -87,7 +87,7 @@ impl Claim {
         self.settle(Verdict::ack())
     }
 
-    /// Finishes the message and enqueues `children` in the same transaction: they exist exactly if the answer is `Accepted`.
+    /// Finishes the message and enqueues `children` in the same transaction: they exist if and only if the answer is `Accepted`.
     ///
     /// If the store refuses them for good, as when one is too large, the message is buried with that reason and the
     /// error is answered.
