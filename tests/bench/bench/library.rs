@@ -6,7 +6,7 @@ use std::{
 
 use claimstream::{Batch, Batches, Claim, Claims, Relay, RelayConfig, RelayError, Settled};
 use claimstream_domain::{MessageId, NewMessage, OrderingKey, Payload, QueueName, Retention};
-use claimstream_sea_orm::{OpenOptions, Order, SeaOrmOutbox};
+use claimstream_sea_orm::{Capability, OpenOptions, Order, SeaOrmOutbox};
 use claimstream_testbed::ServerProcess;
 use claimstream_tokio::TokioTimer;
 use futures::{
@@ -56,6 +56,8 @@ async fn open_with(
     let options = OpenOptions {
         strategy,
         order,
+        // All contenders empty the same tables.
+        capabilities: Capability::ALL.iter().copied().collect(),
         retention,
         max_connections,
         relay_connections,
