@@ -151,7 +151,11 @@ async fn open_for(
     let outbox = database.open_existing().await?;
     let there = outbox.capabilities().await.unwrap_or_default();
     let used: Vec<_> = used.intersection(&there).copied().collect();
-    if used.is_empty() { Ok(outbox) } else { database.open_existing_for(&used).await }
+    if used.is_empty() {
+        return Ok(outbox);
+    }
+    drop(outbox);
+    database.open_existing_for(&used).await
 }
 
 /// What the configuration uses and has no tables.

@@ -2,13 +2,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use claimstream_domain::ShardCount;
 use claimstream_ports::{StoreError, StoreErrorKind};
-use sea_orm::{ConnectionTrait, DatabaseConnection, TransactionTrait};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, SqliteTransactionMode, TransactionOptions, TransactionTrait,
+};
 
 use crate::{
     database::{
         args::Args,
         capability::{Capability, applied},
-        classify::classify,
+        classify::{classify, is_missing_table},
         clock::ServerClock,
         dialect::Dialect,
         sql::text,
@@ -120,6 +122,19 @@ fn with_outbox(capabilities: &BTreeSet<Capability>) -> BTreeSet<Capability> {
 /// How often making or reading the schema is tried while other processes do the same.
 const TRIES: usize = 10;
 
+/// Does work on the schema again that met other processes at the same.
+async fn repeated<T, F: Future<Output = Result<T, StoreError>>>(
+    mut work: impl FnMut() -> F,
+) -> Result<T, StoreError> {
+    let mut tries = 1;
+    loop {
+        match work().await {
+            Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
+            done => return done,
+        }
+    }
+}
+
 /// What an opening asks of the tables of a database.
 pub(crate) struct Schema<'a> {
     pub(crate) db: &'a DatabaseConnection,
@@ -140,13 +155,7 @@ impl Schema<'_> {
         &self,
         capabilities: &BTreeSet<Capability>,
     ) -> Result<ShardCount, StoreError> {
-        let mut tries = 1;
-        loop {
-            match self.prepare_once(capabilities).await {
-                Err(between) if between.kind() == StoreErrorKind::Transient && tries < TRIES => tries += 1,
-                prepared => return prepared,
-            }
-        }
+        repeated(|| self.prepare_once(capabilities)).await
     }
 
     async fn prepare_once(&self, capabilities: &BTreeSet<Capability>) -> Result<ShardCount, StoreError> {
@@ -186,7 +195,9 @@ impl Schema<'_> {
     async fn make(&self, capability: Capability, statements: &[String]) -> Result<(), StoreError> {
         let failed = |error| classify("schema", error);
         if self.dialect == Dialect::Sqlite {
-            let on = self.db.begin().await.map_err(failed)?;
+            let sqlite_transaction_mode = Some(SqliteTransactionMode::Immediate);
+            let options = TransactionOptions { sqlite_transaction_mode, ..Default::default() };
+            let on = self.db.begin_with_options(options).await.map_err(failed)?;
             for statement in statements {
                 on.execute_unprepared(statement).await.map_err(failed)?;
             }
@@ -203,7 +214,12 @@ impl Schema<'_> {
     }
 
     async fn has_leases(&self) -> Result<bool, StoreError> {
-        Ok(applied(self.db, self.sql).await?.contains_key(&Capability::ShardLease))
+        let there =
+            self.sql.schema.there.bind(&Args::new()).sql.replace("claimstream_schema", "claimstream_lease");
+        match self.db.execute_unprepared(&there).await.map_err(|error| classify("schema", error)) {
+            Err(error) if is_missing_table(&error) => Ok(false),
+            there => there.map(|_| true),
+        }
     }
 
     /// The first instance decides the number of shards: one insert of all of them, which fails for every other instance.
@@ -233,8 +249,11 @@ impl crate::SeaOrmOutbox {
                 create: true,
                 shards,
             };
-            let applied = applied(schema.db, schema.sql).await?;
-            schema.apply(&missing(&BTreeSet::from([capability]), &applied), &applied).await
+            let added = || async {
+                let applied = applied(schema.db, schema.sql).await?;
+                schema.apply(&missing(&BTreeSet::from([capability]), &applied), &applied).await
+            };
+            repeated(added).await
         })
         .await
     }

@@ -38,6 +38,7 @@ impl Round {
                 match part.run(self, now).await {
                     // The user may lack the rights on what this process does not use.
                     Err(error) if !is_needed && error.kind() == StoreErrorKind::Misconfigured => {
+                        tracing::debug!(part = part.name, %error, "a part of the sweep was left out");
                         Ok(Vec::new())
                     }
                     swept => swept,

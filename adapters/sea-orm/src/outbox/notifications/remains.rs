@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use claimstream_ports::StoreError;
+use claimstream_ports::{StoreError, StoreErrorKind};
 
 use crate::{
     database::{
@@ -49,7 +49,17 @@ impl SeaOrmOutbox {
                 return Ok(false);
             }
             let db = &state.db;
-            let found = rows(db.relay(), DOCTOR, db.sql.notifications.are_used.bind(&Args::new())).await?;
+            let found = rows(db.relay(), DOCTOR, db.sql.notifications.are_used.bind(&Args::new())).await;
+            let found = match found {
+                // The user may lack the rights on what this process does not use.
+                Err(error)
+                    if error.kind() == StoreErrorKind::Misconfigured
+                        && !state.needed.contains(&Capability::Notifications) =>
+                {
+                    return Ok(false);
+                }
+                found => found?,
+            };
             found.first().map_or(Ok(false), |row| Requests::read(row).map(|requests| requests.used))
         })
         .await
