@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_round_keeps_the_order_and_succeeds_exactly_if_everything_did(
+        fn a_round_keeps_the_order_and_succeeds_if_and_only_if_everything_did(
             outcomes in vec(any::<bool>(), 0..9),
             go_on in any::<bool>(),
         ) {

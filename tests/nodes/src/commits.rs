@@ -30,11 +30,11 @@ pub(super) fn add_on(suite: &mut Suite, name: &'static str, url: &str) {
     let kinds = [
         // Guard: in a group a commit releases its first savepoint | adapters/sea-orm/src/database/servers.rs
         // `peers`: a group is no peer; fails in a group of several primaries
-        (Kind::OfDriver, "transactions_of_the_driver_are_there_exactly_if_they_were_answered_as_done"),
-        (Kind::Own, "transactions_of_the_outbox_are_there_exactly_if_they_were_answered_as_done"),
+        (Kind::OfDriver, "transactions_of_the_driver_are_there_if_and_only_if_they_were_answered_as_done"),
+        (Kind::Own, "transactions_of_the_outbox_are_there_if_and_only_if_they_were_answered_as_done"),
         (
             Kind::Implied,
-            "transactions_as_the_outbox_has_for_itself_are_there_exactly_if_they_were_answered_as_done",
+            "transactions_as_the_outbox_has_for_itself_are_there_if_and_only_if_they_were_answered_as_done",
         ),
     ];
     for (kind, what) in kinds {

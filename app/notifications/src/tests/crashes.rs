@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn a_request_has_failed_exactly_if_its_dead_letter_exists(
+    fn a_request_has_failed_if_and_only_if_its_dead_letter_exists(
         count in 1_usize..10, chunk in 1_u32..5, seed in any::<u64>(), one_in in 2_u64..12,
     ) {
         let world = world(members(count), &BOTH);

@@ -94,7 +94,7 @@ fn play(ticks: Vec<Drawn>, policy: FailurePolicy) -> ([usize; 3], EventStatus, u
 
 proptest! {
     #[test]
-    fn a2_7_through_fifty_ticks_each_decision_succeeds_once_at_most_and_all_exactly_if_the_event_does(
+    fn a2_7_through_fifty_ticks_each_decision_succeeds_once_at_most_and_all_if_and_only_if_the_event_does(
         ticks in vec(drawn(), 50),
         go_on in any::<bool>(),
     ) {

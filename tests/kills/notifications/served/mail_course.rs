@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mail_suppresses_its_address_exactly_if_that_is_its_fate() {
+    fn a_mail_suppresses_its_address_if_and_only_if_that_is_its_fate() {
         let mut met = [0; 3];
         for number in 0..1_000 {
             let fate = Fate::of(&Address::new(Channel::Email, &format!("{number}@example.com")));

@@ -23,7 +23,7 @@ pub(super) fn cases<D: Database>() -> Vec<(&'static str, Case<D>)> {
         s4_1_a_remote_call_takes_effect_once_whatever_the_crash_point,
         s4_1_a_remote_call_is_cancelled_once_whatever_the_crash_point,
         s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order,
-        s4_1_a_saga_asked_for_in_a_transaction_runs_exactly_if_it_commits,
+        s4_1_a_saga_asked_for_in_a_transaction_runs_if_and_only_if_it_commits,
     ]
 }
 
@@ -137,7 +137,7 @@ async fn s4_1_a_remote_call_whose_answer_was_lost_is_cancelled_by_an_order<D: Da
     }
 }
 
-async fn s4_1_a_saga_asked_for_in_a_transaction_runs_exactly_if_it_commits<D: Database>(bank: Bank<D>) {
+async fn s4_1_a_saga_asked_for_in_a_transaction_runs_if_and_only_if_it_commits<D: Database>(bank: Bank<D>) {
     let (hotel, home) = (Hotel::default(), &bank.databases[0]);
     let saga = trip(&bank, &Crash::never(), &hotel, false);
     let (never, wanted) = (fresh_saga(), fresh_saga());
