@@ -1,6 +1,6 @@
 use super::tree::{File, Tree};
 
-/// Nothing of the outbox names notifications: who wants an outbox alone reads, compiles and creates nothing of them.
+/// Nothing of the outbox names notifications: a user of the outbox alone reads, compiles and creates nothing of them.
 pub(super) fn are_apart(tree: &Tree) -> Vec<String> {
     let outbox = tree.files("app/outbox/src", ".rs", 50);
     let store = tree.files(STORE, ".rs", 100).into_iter().chain(tree.files(STORE, ".sql", 100));

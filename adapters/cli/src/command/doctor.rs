@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, io::Write, process::ExitCode, time::SystemTime};
+use std::{io::Write, process::ExitCode, time::SystemTime};
 
 use claimstream_domain::{
     Finding, FindingGroup, Severity,
@@ -7,18 +7,21 @@ use claimstream_domain::{
         provider::{ProviderName, Selection},
     },
 };
-use claimstream_sea_orm::{Capability, SeaOrmOutbox};
+use claimstream_sea_orm::SeaOrmOutbox;
 use claimstream_tokio::TokioTimer;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::doctor_publishing::{examine_copies, examine_publishing};
+use super::{
+    doctor_capabilities::{examine_capabilities, open_for, sets_notifications, used_capabilities},
+    doctor_publishing::{examine_copies, examine_publishing},
+};
 use crate::{
     Exit, OneDatabase,
     binlog::examine_binlog,
     config::{
-        ChannelSettings, Channels, Config, DatabaseName, DatabaseSettings, DirectorySource,
-        NotificationSettings, ProviderChoice, Serve, TemplatePlace,
+        ChannelSettings, Channels, Config, DatabaseName, DatabaseSettings, DirectorySource, ProviderChoice,
+        Serve, TemplatePlace,
     },
     directory,
     failure::Failure,
@@ -136,40 +139,6 @@ async fn examine(database: &OneDatabase) -> Examined {
     (has_requests, findings)
 }
 
-/// What the configuration uses a database for.
-pub(super) fn used_capabilities(config: &Config) -> BTreeSet<Capability> {
-    let mut used = config.database.all_capabilities();
-    used.extend(sets_notifications(config).then_some(Capability::Notifications));
-    used
-}
-
-/// Opens the outbox for what is used and there.
-async fn open_for(
-    database: &DatabaseSettings,
-    used: &BTreeSet<Capability>,
-) -> Result<SeaOrmOutbox, OpenError> {
-    let outbox = database.open_existing().await?;
-    let there = outbox.capabilities().await.unwrap_or_default();
-    let used: Vec<_> = used.intersection(&there).copied().collect();
-    if used.is_empty() {
-        return Ok(outbox);
-    }
-    drop(outbox);
-    database.open_existing_for(&used).await
-}
-
-/// What the configuration uses and has no tables.
-async fn examine_capabilities(outbox: &SeaOrmOutbox, used: &BTreeSet<Capability>) -> Option<Finding> {
-    let there = outbox.capabilities().await.ok()?;
-    let missing: Vec<_> = used.difference(&there).map(|capability| capability.name()).collect();
-    (!missing.is_empty()).then(|| {
-        let missing = missing.join(",");
-        let why =
-            format!("used and without tables: {missing}; run `claimstream schema apply --for {missing}`");
-        found(Severity::Failure, "capabilities", why)
-    })
-}
-
 /// The tables that are gone, as far as they can be why the database cannot be opened.
 async fn examine_gone(database: &DatabaseSettings) -> Option<Finding> {
     let gone = database.plan().await.ok()?.gone;
@@ -213,11 +182,6 @@ async fn examine_database(outbox: Result<&SeaOrmOutbox, String>) -> Examined {
         Ok(has_requests) => (has_requests, examined),
         Err(error) => (false, [examined, failed(error.to_string())].concat()),
     }
-}
-
-/// Whether anything about notifications is set to another value than its default.
-pub(super) fn sets_notifications(config: &Config) -> bool {
-    config.notifications != NotificationSettings::default() || config.channels != Channels::default()
 }
 
 fn examine_notifications(config: &Config) -> Vec<Finding> {

@@ -12,6 +12,7 @@ mod dead_change;
 #[cfg(feature = "http")]
 mod delivery;
 pub(crate) mod doctor;
+mod doctor_capabilities;
 pub(crate) mod doctor_publishing;
 mod healthcheck;
 mod instances;

@@ -3,7 +3,7 @@ use std::{io::Write, process::ExitCode};
 use claimstream_domain::ShardCount;
 use claimstream_sea_orm::{Dialect, SchemaExtra, SeaOrmOutbox};
 
-use super::{doctor::used_capabilities, reshard, schema_extra, schema_plan};
+use super::{doctor_capabilities::used_capabilities, reshard, schema_extra, schema_plan};
 use crate::{
     config::{Config, DatabaseSettings},
     failure::Failure,
